@@ -1,0 +1,75 @@
+"""Which library an array belongs to, where it lies, and whether two arrays may meet in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from xascend._dtypes import DType, resolve_dtype
+
+__all__ = ["array_dtype", "array_namespace", "overlaps", "place", "require_same_place"]
+
+
+def array_namespace(name: str, x: Any, /) -> Any:
+    """Return the array-API namespace of `x`; TypeError, naming the argument, where it is not a plain dense array."""
+    if not compat.is_array_api_obj(x):
+        kind = type(x).__name__
+        hint = f"`{name}.toarray()`" if hasattr(x, "toarray") else f"`np.asarray({name}, dtype=...)`"
+        raise TypeError(f"`{name}` must be an array (NumPy, CuPy, PyTorch, JAX, Dask), got {kind}; try {hint}")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"`{name}` is a masked array; a storage format has no mask, pass `{name}.filled(...)`")
+    if isinstance(x, np.matrix):
+        raise TypeError(f"`{name}` is a np.matrix, which is always 2-D; pass `np.asarray({name})`")
+    if compat.is_pydata_sparse_array(x) or str(getattr(x, "layout", "torch.strided")) != "torch.strided":
+        raise TypeError(f"`{name}` is sparse; a storage format is dense, pass `{name}.to_dense()`")
+    return compat.array_namespace(x)
+
+
+def array_dtype(x: Any, /) -> DType:
+    """Return the table's entry for the dtype of an array, or raise TypeError naming the dtype."""
+    return resolve_dtype(x.dtype)
+
+
+def place(x: Any, /) -> str:
+    """Return the library and the device of an array, as a user would say it: ``"numpy on cpu"``."""
+    library = type(x).__module__.partition(".")[0]
+    return f"{library} on {compat.device(x)}"
+
+
+def require_same_place(name: str, x: Any, other_name: str, other: Any, /) -> None:
+    """Raise TypeError unless `other` is an array of the same library on the same device as `x`."""
+    namespace = array_namespace(name, x)
+    if array_namespace(other_name, other) is not namespace or compat.device(x) != compat.device(other):
+        raise TypeError(
+            f"`{other_name}` is {place(other)} but `{name}` is {place(x)}; "
+            "both must be of one library on one device, nothing is transferred silently"
+        )
+
+
+def overlaps(x: Any, y: Any, /) -> bool:
+    """Say whether two arrays of one library share memory (exact where the library can tell)."""
+    if isinstance(x, np.ndarray):
+        try:
+            return np.shares_memory(x, y, max_work=10_000)
+        except np.exceptions.TooHardError:
+            return True
+    if compat.is_torch_array(x):
+        return _torch_overlaps(x, y)
+    if compat.is_cupy_array(x):
+        import cupy
+
+        return bool(cupy.shares_memory(x, y))
+    return x is y
+
+
+def _torch_overlaps(x: Any, y: Any) -> bool:
+    if x.numel() == 0 or y.numel() == 0 or x.untyped_storage().data_ptr() != y.untyped_storage().data_ptr():
+        return False
+    spans = []
+    for tensor in (x, y):
+        reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        start = tensor.data_ptr()
+        spans.append((start, start + (reach + 1) * tensor.element_size()))
+    return bool(spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1])

@@ -1,0 +1,109 @@
+"""Element types: the one table of what the library moves, under every spelling users bring."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+__all__ = ["DType", "numpy_dtype", "resolve_dtype"]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: its NumPy or ml_dtypes name, its bytes in an array, its bits of information."""
+
+    name: str
+    itemsize: int
+    bits: int
+
+
+_FLOAT8 = (
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+)
+_FOUR_BIT = ("int4", "uint4", "float4_e2m1fn")
+
+_TABLE = {
+    name: DType(name, bits // 8, bits)
+    for bits, names in {
+        8: ("bool", "int8", "uint8", *_FLOAT8),
+        16: ("int16", "uint16", "float16", "bfloat16"),
+        32: ("int32", "uint32", "float32"),
+        64: ("int64", "uint64", "float64", "complex64"),
+        128: ("complex128",),
+    }.items()
+    for name in names
+} | {name: DType(name, 1, 4) for name in _FOUR_BIT}  # ml_dtypes stores one 4-bit value per byte
+
+# Names from C++ sources, scripts and safetensors headers. Left out on purpose, because they name two types:
+# "float" (float32 in C++, float64 in NumPy) and "i8" (int8 in Rust, int64 in NumPy; "I8" is safetensors').
+_ALIASES = (
+    {f"{name}_t": name for name in _TABLE if name.startswith(("int", "uint", "bfloat"))}
+    | {"half": "float16", "double": "float64", "bf16": "bfloat16", "BF16": "bfloat16", "BOOL": "bool"}
+    | {f"{prefix}{bits}": f"float{bits}" for prefix in ("f", "F", "fp") for bits in (16, 32, 64)}
+    | {f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
+    | {f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
+    | {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu", "C64": "complex64"}
+)
+
+
+def _refusal(shown: str) -> str:
+    if shown.startswith("void") and shown[4:].isdigit():
+        size = int(shown[4:]) // 8
+        view = {1: "ml_dtypes.float8_e4m3fn", 2: "ml_dtypes.bfloat16"}.get(size, "np.dtype(...)")
+        return (
+            f"dtype V{size} is raw bytes without a type; say what they hold by a view, "
+            f"for instance `x.view({view})`"
+        )
+    return (
+        f"dtype {shown} is not supported; accepted are bool, signed and unsigned integers of 8 to 64 bits, "
+        "float16/32/64, complex64/128, bfloat16, float8_* and int4/uint4/float4_e2m1fn"
+    )
+
+
+def _spelling(dtype: Any) -> str:
+    if dtype is None:
+        return "None"
+    if isinstance(dtype, str) and not dtype.startswith(tuple("<>=|")):
+        return dtype.removeprefix("torch.")
+    text = str(dtype)
+    if "." in text and not isinstance(dtype, np.dtype | type):  # torch.float16, array_api_strict.float16
+        return text.rpartition(".")[2]
+    try:
+        resolved = np.dtype(dtype)
+    except TypeError:
+        return text
+    return text if resolved.names or resolved.subdtype else resolved.name
+
+
+@functools.lru_cache(maxsize=256)
+def _lookup(spelling: str) -> DType | None:
+    return _TABLE.get(spelling) or _TABLE.get(_ALIASES.get(spelling, ""))
+
+
+def resolve_dtype(dtype: Any, /) -> DType:
+    """Return the table's entry for a dtype of any array library, or for a name."""
+    spelling = _spelling(dtype)
+    found = _lookup(spelling)
+    if found is None:
+        raise TypeError(_refusal(spelling))
+    return found
+
+
+def numpy_dtype(dtype: Any, /) -> np.dtype[Any]:
+    """Return the NumPy (or ml_dtypes) dtype of a supported element type; byte order is kept."""
+    if isinstance(dtype, np.dtype):
+        resolve_dtype(dtype)
+        return dtype
+    name = resolve_dtype(dtype).name
+    return np.dtype(getattr(ml_dtypes, name, name))
