@@ -9,6 +9,8 @@ import numpy as np
 
 from xascend._dtypes import DType, resolve_dtype
 
+_MAX_WORK: Any = 10_000  # candidates tried before two interleaved views count as overlapping
+
 __all__ = ["array_dtype", "array_namespace", "overlaps", "place", "require_same_place"]
 
 
@@ -49,19 +51,22 @@ def require_same_place(name: str, x: Any, other_name: str, other: Any, /) -> Non
 
 
 def overlaps(x: Any, y: Any, /) -> bool:
-    """Say whether two arrays of one library share memory (exact where the library can tell)."""
-    if isinstance(x, np.ndarray):
-        try:
-            return np.shares_memory(x, y, max_work=10_000)
-        except np.exceptions.TooHardError:
-            return True
+    """Say whether two arrays of one library share memory (exact for NumPy, by address range for PyTorch)."""
     if compat.is_torch_array(x):
         return _torch_overlaps(x, y)
     if compat.is_cupy_array(x):
         import cupy
 
         return bool(cupy.shares_memory(x, y))
-    return x is y
+    if not isinstance(x, np.ndarray):
+        try:
+            x, y = np.from_dlpack(x), np.from_dlpack(y)
+        except (AttributeError, BufferError, RuntimeError, TypeError):
+            return x is y  # lazy or immutable arrays: there is no memory to share
+    try:
+        return np.shares_memory(x, y, max_work=_MAX_WORK)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _torch_overlaps(x: Any, y: Any) -> bool:

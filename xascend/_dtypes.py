@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-__all__ = ["DType", "numpy_dtype", "resolve_dtype"]
+__all__ = ["DType", "as_element", "numpy_dtype", "resolve_dtype"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,7 @@ def _refusal(shown: str) -> str:
     if shown.startswith("void") and shown[4:].isdigit():
         size = int(shown[4:]) // 8
         view = {1: "ml_dtypes.float8_e4m3fn", 2: "ml_dtypes.bfloat16"}.get(size, "np.dtype(...)")
-        return (
-            f"dtype V{size} is raw bytes without a type; say what they hold by a view, "
-            f"for instance `x.view({view})`"
-        )
+        return f"dtype V{size} is raw bytes without a type; say what they hold by a view, for instance `x.view({view})`"
     return (
         f"dtype {shown} is not supported; accepted are bool, signed and unsigned integers of 8 to 64 bits, "
         "float16/32/64, complex64/128, bfloat16, float8_* and int4/uint4/float4_e2m1fn"
@@ -107,3 +106,41 @@ def numpy_dtype(dtype: Any, /) -> np.dtype[Any]:
         return dtype
     name = resolve_dtype(dtype).name
     return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
+    """Return a scalar as an element of `dtype`; a fraction may be rounded, any other loss is a ValueError.
+
+    0 means all bits zero, also in float8_e8m0fnu, which has no zero of its own.
+    """
+    if not isinstance(value, bool | int | float | complex | np.generic) or isinstance(value, np.void | np.character):
+        raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
+    element: Any = np.zeros((), dtype)[()]
+    if value == 0 and not np.signbit(np.real(value)):
+        return element
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            element = np.asarray(value).astype(dtype)[()]
+            kept = complex(element)
+            given = complex(value)
+    except (OverflowError, ValueError, TypeError):
+        kept, given = complex("nan"), 0j
+    parts = ((kept.real, given.real), (kept.imag, given.imag))
+    if "float" not in dtype.name and "complex" not in dtype.name:
+        fits = kept == given and (not isinstance(value, int) or int(element) == value)
+    else:
+        fits = all(_survives(new, old, dtype) for new, old in parts)
+    if not fits:
+        raise ValueError(f"`{name}` must be a number that {dtype.name} can hold, got {value!r}")
+    return element
+
+
+def _survives(new: float, old: float, dtype: np.dtype[Any]) -> bool:
+    if math.isnan(old) or math.isinf(old):
+        return math.isnan(new) if math.isnan(old) else new == old
+    return (
+        math.isfinite(new)
+        and abs(old) <= float(ml_dtypes.finfo(dtype).max)
+        and math.copysign(1, new) == math.copysign(1, old)
+    )

@@ -1,0 +1,194 @@
+"""A conversion as a few strided copies, in integers only.
+
+The logical index space is cut so that inside each `Box` both sides are affine: a box is one n-dimensional strided
+copy. Aligned conversions need one box; every axis that ends inside a block adds its tail. C0 = 16 to C0 = 32 is
+still one box (each 32-block is two 16-blocks); block sizes of which neither divides the other repeat after their
+least common multiple.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xascend._sides import Cut, Side, Vector, add, ceil_div, scale
+
+__all__ = ["Box", "Dim", "boxes_between", "padding_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """`count` steps of `src` on the source's storage axes and of `dst` on the destination's."""
+
+    count: int
+    src: Vector
+    dst: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One strided copy: where it begins on either side, and its dimensions."""
+
+    src: Vector
+    dst: Vector
+    dims: tuple[Dim, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(dim.count for dim in self.dims)
+
+    def strided(self, src_strides: Vector, dst_strides: Vector, /) -> tuple[int, int, list[tuple[int, int, int]]]:
+        """Return source offset, destination offset and (count, source stride, destination stride) per dimension.
+
+        Dimensions come outermost first in the destination; those that follow each other on both sides are merged.
+        Units are those of the strides.
+        """
+        dims = [(d.count, _dot(d.src, src_strides), _dot(d.dst, dst_strides)) for d in self.dims if d.count != 1]
+        dims.sort(key=lambda dim: (-abs(dim[2]), -abs(dim[1])))
+        merged: list[tuple[int, int, int]] = []
+        for count, src, dst in dims:
+            if merged and merged[-1][1] == count * src and merged[-1][2] == count * dst:
+                merged[-1] = (merged[-1][0] * count, src, dst)
+            else:
+                merged.append((count, src, dst))
+        return _dot(self.src, src_strides), _dot(self.dst, dst_strides), merged
+
+    def placed(self, dst_strides: Vector, /) -> tuple[int, list[tuple[int, int]]]:
+        """Return destination offset and (count, stride) per dimension, for a box without a source."""
+        return _dot(self.dst, dst_strides), [(dim.count, _dot(dim.dst, dst_strides)) for dim in self.dims]
+
+    def find(self, index: Vector, /) -> Vector | None:
+        """Return the destination index of the source index, or None where it is not in this box."""
+        rest = add(index, scale(-1, self.src))
+        target = self.dst
+        for dim in sorted(self.dims, key=lambda dim: -max(dim.src)):
+            axis = max(range(len(rest)), key=lambda a: dim.src[a])
+            step = min(rest[axis] // dim.src[axis], dim.count - 1)
+            if step < 0:
+                return None
+            rest = add(rest, scale(-step, dim.src))
+            target = add(target, scale(step, dim.dst))
+        return None if any(rest) else target
+
+
+def _dot(a: Vector, b: Vector) -> int:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The indices start, start + step, ... of one axis on one side."""
+
+    cut: Cut
+    start: int
+    step: int
+
+    @property
+    def period(self) -> int:
+        return self.cut.block // math.gcd(self.cut.block, self.step) if self.cut.block else 1
+
+    def at(self, t: int) -> Vector:
+        return self.cut.at(self.start + t * self.step)
+
+    def run(self, t: int) -> int:
+        """Return how many steps from `t` on stay inside one block."""
+        return ceil_div(self.cut.block - (self.start + t * self.step) % self.cut.block, self.step)
+
+    def straight(self, t: int, u: int) -> bool:
+        """Whether the step from `t` to `u` goes along block counts alone or inside a block alone."""
+        (t1, t0), (u1, u0) = (divmod(self.start + i * self.step, self.cut.block) for i in (t, u))
+        return t1 == u1 or t0 == u0
+
+
+def _pieces(count: int, src: _Walk, dst: _Walk) -> list[Box]:
+    """Return boxes of one axis that together cover its `count` indices."""
+    cut_walks = [walk for walk in (src, dst) if walk.cut.block]
+    if not cut_walks:
+        return [Box(src.at(0), dst.at(0), (_dim(count, src, dst, 0, 1),))] if count else []
+    period = math.lcm(src.period, dst.period)
+    repeats = count // period
+    pieces = []
+    if repeats:
+        outer = _dim(repeats, src, dst, 0, period)
+        pieces = [Box(p.src, p.dst, (outer, *p.dims)) for p in _runs(0, period, src, dst, cut_walks)]
+    return pieces + list(_runs(repeats * period, count, src, dst, cut_walks))
+
+
+def _dim(count: int, src: _Walk, dst: _Walk, t: int, step: int) -> Dim:
+    if count < 2:
+        return Dim(count, scale(0, src.cut.inner), scale(0, dst.cut.inner))
+    return Dim(count, *(add(walk.at(t + step), scale(-1, walk.at(t))) for walk in (src, dst)))
+
+
+def _runs(start: int, stop: int, src: _Walk, dst: _Walk, cut_walks: Sequence[_Walk]) -> Iterator[Box]:
+    """Yield boxes for the indices from `start` to `stop`; neighbours of equal length and spacing become one."""
+    runs = []
+    t = start
+    while t < stop:
+        length = min(stop - t, *(walk.run(t) for walk in cut_walks))
+        runs.append((t, length))
+        t += length
+    i = 0
+    first_step = None
+    while i < len(runs):
+        t, length = runs[i]
+        same = 1
+        while i + same < len(runs) and runs[i + same][1] == length:
+            before, after = runs[i + same - 1][0], runs[i + same][0]
+            step = _dim(2, src, dst, before, after - before)
+            if not all(walk.straight(before, after) for walk in cut_walks) or (same > 1 and step != first_step):
+                break
+            first_step = step
+            same += 1
+        yield Box(src.at(t), dst.at(t), (_dim(same, src, dst, t, length), _dim(length, src, dst, t, 1)))
+        i += same
+
+
+def boxes_between(sizes: Mapping[str, int], phase_axis: str | None, src: Side, dst: Side, /) -> tuple[Box, ...]:
+    """Return the strided copies that move every logical element from `src` to `dst`.
+
+    `sizes` has one entry per logical axis; `phase_axis` is the axis on which the sides' periods count.
+    """
+    period = math.lcm(src.period, dst.period)
+    boxes = []
+    for phase in range(min(period, sizes[phase_axis]) if phase_axis else 1):
+        per_axis = []
+        for axis, size in sizes.items():
+            if axis == phase_axis:
+                count = ceil_div(size - phase, period)
+                walks = [_Walk(side.cuts[axis], phase, period) for side in (src, dst)]
+            else:
+                count = size
+                walks = [
+                    _Walk(side.cuts[axis], phase % side.period * side.shifts.get(axis, 0), 1) for side in (src, dst)
+                ]
+            per_axis.append(_pieces(count, *walks))
+        boxes += [_join(pieces) for pieces in itertools.product(*per_axis)]
+    return tuple(box for box in boxes if box.size)
+
+
+def _join(pieces: Sequence[Box]) -> Box:
+    src, dst = pieces[0].src, pieces[0].dst
+    for piece in pieces[1:]:
+        src, dst = add(src, piece.src), add(dst, piece.dst)
+    return Box(src, dst, tuple(dim for piece in pieces for dim in piece.dims if dim.count != 1))
+
+
+def padding_of(sizes: Mapping[str, int], side: Side, /) -> tuple[Box, ...]:
+    """Return the storage regions of a separable side that hold no logical element (boxes without a source)."""
+    full = {}
+    for axis, size in sizes.items():
+        cut = side.cuts[axis]
+        outer = [Dim(ceil_div(size, cut.block), (), cut.outer)] if cut.block else []
+        full[axis] = (*outer, Dim(cut.block or size, (), cut.inner))
+    regions = []
+    for axis, size in sizes.items():
+        cut = side.cuts[axis]
+        if cut.block and size % cut.block:
+            others = (dim for other in sizes if other != axis for dim in full[other])
+            edge = Dim(cut.block - size % cut.block, (), cut.inner)
+            regions.append(Box((), cut.at(size), (*others, edge)))
+    return tuple(box for box in regions if box.size)

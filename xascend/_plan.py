@@ -1,0 +1,164 @@
+"""The plan of a conversion: every size, every check and every copy, in integers, made once and cached.
+
+This module imports no array library. An executor gets a `Plan` and one array and only has to carry it out.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from xascend._boxes import Box, boxes_between, padding_of
+from xascend._resolve import (
+    check_groups,
+    destination_c0,
+    logical_axes,
+    logical_sizes,
+    raise_mismatch,
+    source_c0,
+)
+from xascend._sides import build_side
+from xascend.formats import Format
+
+__all__ = ["Plan", "as_shape", "as_size", "make_plan", "stored_axes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything about one conversion that does not depend on where the arrays lie.
+
+    Attributes
+    ----------
+    axes, sizes
+        The logical axes in the order of the plain shape, and their sizes.
+    src_shape, dst_shape
+        Storage shapes.
+    bits
+        Bits of an element, which choose the default C0.
+    src_c0, dst_c0
+        Block of the channel (or column) axis on either side; 0 for a plain format.
+    boxes
+        The copies that move every element, in storage coordinates.
+    padding
+        Regions of the destination to fill; None means that the whole destination is filled first.
+    unaligned
+        In words, the sizes that the destination had to pad.
+    """
+
+    src_format: Format
+    dst_format: Format
+    axes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    src_shape: tuple[int, ...]
+    dst_shape: tuple[int, ...]
+    bits: int
+    src_c0: int
+    dst_c0: int
+    groups: int
+    boxes: tuple[Box, ...]
+    padding: tuple[Box, ...] | None
+    unaligned: tuple[str, ...]
+
+    def require_aligned(self) -> None:
+        """Raise ValueError where the destination had to be padded."""
+        if self.unaligned:
+            raise ValueError(
+                f"`strict` forbids padding, but for {self.dst_format.value} {' and '.join(self.unaligned)}; "
+                "pass sizes that are whole blocks, or strict=False"
+            )
+
+    def locate(self, index: tuple[int, ...], /) -> tuple[int, ...]:
+        """Return the destination index of the element at a source index."""
+        if len(index) != len(self.src_shape):
+            raise ValueError(
+                f"`index` must have {len(self.src_shape)} entries for {self.src_format.value} "
+                f"of shape {self.src_shape}, got {index}"
+            )
+        for axis, (i, size) in enumerate(zip(index, self.src_shape, strict=True)):
+            if not 0 <= i < size:
+                raise ValueError(f"`index` axis {axis} must lie in [0, {size}), got {i}")
+        for box in self.boxes:
+            found = box.find(index)
+            if found is not None:
+                return found
+        raise ValueError(f"`index` {index} is padding in {self.src_format.value}, no element of the tensor lies there")
+
+
+def as_size(name: str, value: Any, /, minimum: int = 1) -> int:
+    """Return `value` as int; ValueError unless it is an integer (not a bool) of at least `minimum`."""
+    try:
+        size = operator.index(value) if type(value).__name__ not in ("bool", "bool_") else None
+    except TypeError:
+        size = None
+    if size is None or size < minimum:
+        raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}")
+    return size
+
+
+def as_shape(name: str, value: Any, /) -> tuple[int, ...]:
+    """Return `value` as a tuple of sizes of at least 0."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValueError(  # noqa: TRY004 - a size that is no size is a ValueError everywhere
+            f"`{name}` must be a sequence of integers, got {value!r}"
+        )
+    return tuple(as_size(name, size, 0) for size in value)
+
+
+@functools.lru_cache(maxsize=1024)
+def make_plan(
+    src: Format,
+    dst: Format,
+    src_shape: tuple[int, ...],
+    shape: tuple[int, ...] | None,
+    bits: int,
+    c0: int | None,
+    groups: int,
+) -> Plan:
+    """Return the plan for an array of `src_shape` with elements of `bits` bits.
+
+    Every violation is a ValueError that names the argument, the rule, what came and what would be accepted.
+    """
+    check_groups(src, dst, groups)
+    src_c0 = source_c0(src, src_shape)
+    dst_c0 = destination_c0(dst, src_c0, bits, c0)
+    axes, order = logical_axes(src, dst, src_shape, shape)
+    sizes = logical_sizes(src, src_c0, axes, order, src_shape, shape)
+    if groups > 1 and sizes["N"] % groups:
+        raise ValueError(f"`groups` must divide N = {sizes['N']}, got {groups}")
+
+    src_side = build_side(src, axes, sizes, src_c0, groups)
+    dst_side = build_side(dst, axes, sizes, dst_c0, groups)
+    if src_side.shape != src_shape:
+        raise_mismatch(src, src_c0, axes, sizes, src_shape, src_side.shape)
+    phase_axis = "group" if groups > 1 else "H" if max(src_side.period, dst_side.period) > 1 else None
+    walked = {"group": groups, **sizes, "N": sizes["N"] // groups} if groups > 1 else sizes
+    if dst_side.separable and not dst.layout.is_diagonal:
+        padding: tuple[Box, ...] | None = padding_of(sizes, dst_side)
+    else:
+        padding = None if math.prod(dst_side.shape) != math.prod(sizes.values()) else ()
+    return Plan(
+        src_format=src,
+        dst_format=dst,
+        axes=order,
+        sizes=tuple(sizes[axis] for axis in order),
+        src_shape=src_shape,
+        dst_shape=dst_side.shape,
+        bits=bits,
+        src_c0=src_c0,
+        dst_c0=dst_c0,
+        groups=groups,
+        boxes=boxes_between(walked, phase_axis, src_side, dst_side),
+        padding=padding,
+        unaligned=dst_side.unaligned,
+    )
+
+
+def stored_axes(plan: Plan, fmt: Format, /) -> tuple[str, ...]:
+    """Return the logical axes in the order of a side of the plan; a matrix format takes them as its partner does."""
+    if fmt.layout.is_matrix:
+        return plan.axes
+    return tuple(axis for axis in fmt.layout.axes if axis in plan.axes)
