@@ -1,0 +1,15 @@
+"""Instructions of the Ascend vector unit, emulated as the hardware carries them out."""
+
+from xascend.ascendc.brcb import BrcbRepeatParams, brcb
+from xascend.ascendc.products import Product, support_table, supports
+from xascend.ascendc.transdata5hd import TransDataTo5HDParams, trans_data_to_5hd
+
+__all__ = [
+    "BrcbRepeatParams",
+    "Product",
+    "TransDataTo5HDParams",
+    "brcb",
+    "support_table",
+    "supports",
+    "trans_data_to_5hd",
+]

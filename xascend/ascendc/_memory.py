@@ -1,0 +1,153 @@
+"""Where 1-D arrays lie in memory, and windows of 16-byte words on it.
+
+Only NumPy, PyTorch and CuPy arrays say where a view lies in the buffer it is cut from. Arrays of other
+libraries are refused: bounds, alignment and overlap could not be checked on them, nor do all write in place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any, NamedTuple
+
+import array_api_compat as compat
+import numpy as np
+
+from xascend._dispatch import array_namespace, require_same_place
+
+__all__ = [
+    "BLOCK",
+    "HALF",
+    "Places",
+    "half_block_window",
+    "locate",
+    "require_apart",
+    "require_buffer",
+    "require_like",
+    "require_writable",
+    "word_dtype",
+]
+
+BLOCK = 32  # bytes in a data block, the unit of every stride and alignment of the Unified Buffer
+HALF = 16  # bytes in half a data block, the least that an instruction writes
+
+
+class Places(NamedTuple):
+    """Where arrays lie: the addresses of their memories' owners, and bytes from the owner's first one."""
+
+    owners: tuple[int, ...]
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+
+
+def require_buffer(name: str, x: Any) -> None:
+    """Raise unless `x` is a 1-D contiguous array of a library that says where its views lie."""
+    if type(x) is not np.ndarray:
+        array_namespace(name, x)
+        if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
+            raise TypeError(
+                f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must "
+                "know where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
+            )
+    if x.ndim != 1:
+        raise ValueError(f"`{name}` must be 1-D, a stretch of a buffer, got {x.ndim} axes")
+    if not (x.is_contiguous() if compat.is_torch_array(x) else x.flags.c_contiguous):
+        raise ValueError(f"`{name}` must be contiguous, as a view cut by `buf[a:]` is, got a strided view")
+
+
+def require_like(name: str, x: Any, other_name: str, other: Any) -> None:
+    """Raise TypeError unless `other` is of the library, device and dtype of `x`."""
+    require_same_place(name, x, other_name, other)
+    if other.dtype != x.dtype:
+        raise TypeError(f"`{other_name}` has dtype {other.dtype} but `{name}` has {x.dtype}; they must be equal")
+
+
+def require_writable(name: str, x: Any) -> None:
+    """Raise ValueError where `x` is a NumPy array that cannot be written."""
+    if isinstance(x, np.ndarray) and not x.flags.writeable:
+        raise ValueError(f"`{name}` is read-only; the instruction writes into it")
+
+
+def locate(arrays: list[Any]) -> Places:
+    """Return where each array lies; all are of one library.
+
+    The owner is the array that owns the memory (NumPy), the storage (PyTorch) or the allocation (CuPy).
+    """
+    if isinstance(arrays[0], np.ndarray):
+        owners, starts = _locate_numpy(arrays)
+    elif compat.is_torch_array(arrays[0]):
+        owners = [x.untyped_storage().data_ptr() for x in arrays]
+        starts = [x.storage_offset() * x.itemsize for x in arrays]
+    else:
+        owners = [x.data.mem.ptr for x in arrays]
+        starts = [x.data.ptr - x.data.mem.ptr for x in arrays]
+    stops = tuple([start + x.nbytes for start, x in zip(starts, arrays, strict=True)])
+    return Places(tuple(owners), tuple(starts), stops)
+
+
+def _locate_numpy(arrays: list[Any]) -> tuple[list[int], list[int]]:
+    addresses: dict[int, int] = {}  # of owners, asked once each
+    owners, starts = [], []
+    for x in arrays:
+        owner = x
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        address = addresses.get(id(owner))
+        if address is None:
+            address = addresses[id(owner)] = _numpy_address(owner)
+        owners.append(address)
+        starts.append(_numpy_address(x) - address)
+    return owners, starts
+
+
+def _numpy_address(x: Any) -> int:
+    # An instruction asks for 32 addresses. The buffer protocol answers in a third of the time that NumPy's own
+    # interface takes, but not for read-only or empty arrays, nor for bfloat16.
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(x))
+    except (TypeError, ValueError):
+        return int(x.__array_interface__["data"][0])
+
+
+def require_apart(places: Places) -> None:
+    """Refuse two owners that claim the same memory, as two `np.frombuffer` of one buffer do."""
+    reach: dict[int, tuple[int, int]] = {}
+    for owner, start, stop in zip(*places, strict=True):
+        low, high = reach.get(owner, (start, stop))
+        reach[owner] = (min(low, start), max(high, stop))
+    spans = sorted((owner + low, owner + high) for owner, (low, high) in reach.items())
+    if any(high > low for (_, high), (low, _) in itertools.pairwise(spans)):
+        raise ValueError(
+            "`dst` and `src` hold arrays that share memory without a common owner (two wrappers of one foreign "
+            "buffer, for instance); cut all views from one array, so that they have one origin"
+        )
+
+
+def half_block_window(x: Any, skip: int, count: int) -> Any:
+    """Return `count` half blocks, from `skip` bytes after the start of `x`, as a complex128 array on the same memory.
+
+    complex128 stands for 16 bytes that move together: NumPy scatters 16-byte scalars several times faster
+    than rows of two words, no arithmetic touches them, and PyTorch and CuPy have the type as well.
+    The window may reach past the end of `x`, up to where a later view of the same owner ends.
+    """
+    first, length = skip // x.itemsize, count * HALF // x.itemsize
+    if skip + count * HALF <= x.nbytes:
+        part = x[first : first + length]
+    elif compat.is_torch_array(x):
+        part = x.as_strided((length,), (1,), x.storage_offset() + first)
+    else:
+        part = _library(x).lib.stride_tricks.as_strided(x[first:], (length,), (x.itemsize,))
+    return part.view(word_dtype("complex128", x))
+
+
+def word_dtype(name: str, beside: Any) -> Any:
+    """Return a dtype by its name in the library of `beside`."""
+    return getattr(compat.array_namespace(beside), name) if compat.is_torch_array(beside) else np.dtype(name)
+
+
+def _library(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
