@@ -21,6 +21,7 @@ __all__ = [
     "Places",
     "half_block_window",
     "locate",
+    "require_addressable",
     "require_apart",
     "require_buffer",
     "require_like",
@@ -40,15 +41,21 @@ class Places(NamedTuple):
     stops: tuple[int, ...]
 
 
+def require_addressable(name: str, x: Any) -> None:
+    """Raise TypeError unless `x` is an array of a library that says where its views lie."""
+    if type(x) is np.ndarray:
+        return
+    array_namespace(name, x)
+    if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
+        raise TypeError(
+            f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must know "
+            "where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
+        )
+
+
 def require_buffer(name: str, x: Any) -> None:
     """Raise unless `x` is a 1-D contiguous array of a library that says where its views lie."""
-    if type(x) is not np.ndarray:
-        array_namespace(name, x)
-        if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
-            raise TypeError(
-                f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must "
-                "know where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
-            )
+    require_addressable(name, x)
     if x.ndim != 1:
         raise ValueError(f"`{name}` must be 1-D, a stretch of a buffer, got {x.ndim} axes")
     if not (x.is_contiguous() if compat.is_torch_array(x) else x.flags.c_contiguous):

@@ -24,7 +24,7 @@ from xascend.ascendc._memory import (
 )
 from xascend.ascendc._moves import write_half_blocks
 from xascend.ascendc._ranges import require_in_range
-from xascend.ascendc.products import Product, require_product, require_support
+from xascend.ascendc.products import Product, require_support
 
 __all__ = ["BrcbRepeatParams", "brcb"]
 
@@ -141,8 +141,6 @@ def brcb(
     require_in_range("repeat_times", repeat_times, 0, 255)
     if not isinstance(params, BrcbRepeatParams):
         raise TypeError(f"`params` must be a BrcbRepeatParams, got {type(params).__name__}")
-    if product is not None:
-        require_product(product)
     repeats = int(repeat_times)
     if repeats == 0:
         warnings.warn("`repeat_times` is 0: nothing is written", UserWarning, stacklevel=2)

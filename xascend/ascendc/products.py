@@ -144,18 +144,13 @@ def supports(op: str, product: Product, dtype: Any) -> bool:
     >>> ascendc.supports("trans_data_to_5hd", ascendc.Product.ATLAS_TRAINING, "float32")
     False
     """
-    require_product(product)
+    if not isinstance(product, Product):
+        raise TypeError(f"`product` must be a member of ascendc.Product, got {product!r}")
     return resolve_dtype(dtype).name in support_table(op)[product]
 
 
-def require_product(product: Any) -> None:
-    """Raise TypeError unless `product` is a `Product`."""
-    if not isinstance(product, Product):
-        raise TypeError(f"`product` must be a member of ascendc.Product, got {product!r}")
-
-
 def require_support(op: str, product: Product | None, dtype_name: str) -> None:
-    """Raise TypeError where a product is given and its table lacks the element type."""
+    """Raise TypeError where a product is given that does not support the element type."""
     if product is None or supports(op, product, dtype_name):
         return
     listed = ", ".join(support_table(op)[product]) or "no type at all"

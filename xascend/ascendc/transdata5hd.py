@@ -13,7 +13,7 @@ from xascend.ascendc._moves import gather, scatter
 from xascend.ascendc._operands import read_operands
 from xascend.ascendc._plan import make_plan
 from xascend.ascendc._ranges import require_flag, require_in_range
-from xascend.ascendc.products import Product, require_product, require_support
+from xascend.ascendc.products import Product, require_support
 
 __all__ = ["TransDataTo5HDParams", "trans_data_to_5hd"]
 
@@ -177,8 +177,6 @@ def trans_data_to_5hd(
     """
     if not isinstance(params, TransDataTo5HDParams):
         raise TypeError(f"`params` must be a TransDataTo5HDParams, got {type(params).__name__}")
-    if product is not None:
-        require_product(product)
     if params.repeat_times == 0:
         warnings.warn("`repeat_times` is 0: nothing is moved", UserWarning, stacklevel=2)
         return dst_list if ub is None else ub
@@ -200,7 +198,7 @@ def trans_data_to_5hd(
 
 
 def _require_element(x: Any, params: TransDataTo5HDParams, product: Product | None) -> int:
-    name, itemsize = _element(x.dtype)
+    name, itemsize = movable_element(x.dtype)
     require_support("trans_data_to_5hd", product, name)
     if itemsize != 1 and (params.dst_high_half or params.src_high_half):
         raise TypeError(
@@ -210,7 +208,8 @@ def _require_element(x: Any, params: TransDataTo5HDParams, product: Product | No
 
 
 @functools.lru_cache(maxsize=64)
-def _element(dtype: Any) -> tuple[str, int]:
+def movable_element(dtype: Any) -> tuple[str, int]:
+    """Return name and bytes of an element type that the instruction moves; TypeError for every other."""
     found = resolve_dtype(dtype)
     if found.bits not in (8, 16, 32):
         raise TypeError(f"trans_data_to_5hd moves elements of 8, 16 or 32 bits, got {found.name}")
