@@ -25,8 +25,6 @@ Array = Any
 
 def run(plan: Plan, x: Array, pad_value: np.generic, /) -> Array:
     """Return a lazy Dask array; its chunks are converted independently of each other."""
-    if any(math.isnan(size) for sizes in x.chunks for size in sizes):
-        raise ValueError("`x` must have chunks of known size; call `x.compute_chunk_sizes()` first")
     if not (plan.src_format.is_blocked and plan.dst_format.is_blocked):
         return _run_leg(plan, x, pad_value)
     named = {fmt.value: fmt for fmt in Format if not fmt.is_blocked}

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import array_api_compat as compat
+import array_api_compat.numpy
 import numpy as np
 
 from xascend._dtypes import DType, resolve_dtype
 
 _MAX_WORK: Any = 10_000  # candidates tried before two interleaved views count as overlapping
 
-__all__ = ["array_dtype", "array_namespace", "overlaps", "place", "require_same_place"]
+__all__ = ["array_dtype", "array_namespace", "array_shape", "overlaps", "place", "require_same_place"]
 
 
 def array_namespace(name: str, x: Any, /) -> Any:
     """Return the array-API namespace of `x`; TypeError, naming the argument, where it is not a plain dense array."""
+    if type(x) is np.ndarray:
+        return compat.numpy
     if not compat.is_array_api_obj(x):
         kind = type(x).__name__
         hint = f"`{name}.toarray()`" if hasattr(x, "toarray") else f"`np.asarray({name}, dtype=...)`"
@@ -32,6 +35,14 @@ def array_namespace(name: str, x: Any, /) -> Any:
 def array_dtype(x: Any, /) -> DType:
     """Return the table's entry for the dtype of an array, or raise TypeError naming the dtype."""
     return resolve_dtype(x.dtype)
+
+
+def array_shape(name: str, x: Any, /) -> tuple[int, ...]:
+    """Return the shape of an array; ValueError where a lazy array does not know it yet."""
+    shape = tuple(x.shape)
+    if any(size is None or size != size for size in shape):
+        raise ValueError(f"`{name}` must have a known shape, got {shape}; call `{name}.compute_chunk_sizes()` first")
+    return shape
 
 
 def place(x: Any, /) -> str:

@@ -85,15 +85,20 @@ def _spelling(dtype: Any) -> str:
     return text if resolved.names or resolved.subdtype else resolved.name
 
 
-@functools.lru_cache(maxsize=256)
-def _lookup(spelling: str) -> DType | None:
-    return _TABLE.get(spelling) or _TABLE.get(_ALIASES.get(spelling, ""))
-
-
 def resolve_dtype(dtype: Any, /) -> DType:
-    """Return the table's entry for a dtype of any array library, or for a name."""
-    spelling = _spelling(dtype)
-    found = _lookup(spelling)
+    """Return the table's entry for a dtype of any array library, or for a name; TypeError where it has none."""
+    if isinstance(dtype, np.dtype):
+        return _of_numpy(dtype)
+    return _of_spelling(_spelling(dtype))
+
+
+@functools.lru_cache(maxsize=256)
+def _of_numpy(dtype: np.dtype[Any]) -> DType:
+    return _of_spelling(_spelling(dtype))
+
+
+def _of_spelling(spelling: str) -> DType:
+    found = _TABLE.get(spelling) or _TABLE.get(_ALIASES.get(spelling, ""))
     if found is None:
         raise TypeError(_refusal(spelling))
     return found
@@ -113,11 +118,13 @@ def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
 
     0 means all bits zero, also in float8_e8m0fnu, which has no zero of its own.
     """
+    if type(value) is int and value == 0:
+        return _zero(dtype)
     if not isinstance(value, bool | int | float | complex | np.generic) or isinstance(value, np.void | np.character):
         raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
-    element: Any = np.zeros((), dtype)[()]
     if value == 0 and not np.signbit(np.real(value)):
-        return element
+        return _zero(dtype)
+    element: Any = None
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -134,6 +141,11 @@ def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
     if not fits:
         raise ValueError(f"`{name}` must be a number that {dtype.name} can hold, got {value!r}")
     return element
+
+
+@functools.lru_cache(maxsize=256)
+def _zero(dtype: np.dtype[Any]) -> Any:
+    return np.zeros((), dtype)[()]
 
 
 def _survives(new: float, old: float, dtype: np.dtype[Any]) -> bool:

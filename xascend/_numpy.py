@@ -1,7 +1,12 @@
-"""The NumPy executor: the plan's copies, written straight into the output."""
+"""The NumPy executor: the plan's copies, written straight into the output.
+
+Runs that stay together on both sides are viewed as one item, so that NumPy moves a whole data block at a time.
+"""
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,56 +16,85 @@ from xascend._plan import Plan
 
 __all__ = ["empty_output", "run"]
 
+Array = npt.NDArray[Any]
+Strides = tuple[int, ...]
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: np.dtype("c16")}  # moved, never computed with
 
 
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A strided view of an array's memory, in bytes from its first element."""
+
+    unit: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: Strides
+
+    def of(self, array: Array) -> Array:
+        """Return the view of `array`; it keeps the array alive."""
+        address, read_only = array.__array_interface__["data"]
+        return np.asarray(_Memory(array, self, address, read_only))
+
+
 class _Memory:
-    """Lends a strided view of another array's memory through the array interface; the view keeps the array alive."""
+    """Lends another array's memory through the array interface, which takes any offset and strides."""
 
-    def __init__(self, base: npt.NDArray[Any], interface: dict[str, Any]) -> None:
-        self.base = base
-        self.__array_interface__ = interface
-
-
-def _view(
-    base: npt.NDArray[Any], word: np.dtype[Any], offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> npt.NDArray[Any]:
-    address, read_only = base.__array_interface__["data"]
-    interface = {
-        "version": 3,
-        "typestr": word.str,
-        "shape": shape,
-        "strides": strides,
-        "data": (address + offset, read_only),
-    }
-    return np.asarray(_Memory(base, interface))
+    def __init__(self, owner: Array, view: _View, address: int, read_only: bool) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": view.unit,
+            "shape": view.shape,
+            "strides": view.strides,
+            "data": (address + view.offset, read_only),
+        }
 
 
-def empty_output(plan: Plan, x: npt.NDArray[Any], /) -> npt.NDArray[Any]:
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """What to do for one plan and one pair of strides: regions to fill, then pairs of views to copy."""
+
+    fills: tuple[_View, ...]
+    copies: tuple[tuple[_View, _View], ...]
+
+
+def empty_output(plan: Plan, x: Array, /) -> Array:
     """Return an uninitialised output array for `x`, of the same dtype and byte order."""
     return np.empty(plan.dst_shape, x.dtype)
 
 
-def run(plan: Plan, x: npt.NDArray[Any], out: npt.NDArray[Any], pad_value: np.generic, /) -> None:
+def run(plan: Plan, x: Array, out: Array, pad_value: np.generic, /) -> None:
     """Carry out `plan` from `x` into `out`, which must not overlap; nothing else is allocated."""
     word = _WORDS[x.dtype.itemsize]
-    fill = np.asarray(pad_value, x.dtype).view(word)
-    if plan.padding is None:
-        _view(out, word, 0, out.shape, out.strides)[...] = fill
-    else:
-        for box in plan.padding:
-            offset, dims = box.placed(out.strides)
-            _view(out, word, offset, *_shape_strides(dims))[...] = fill
+    moves = _moves(plan, word.itemsize, x.strides, out.strides)
+    if moves.fills:
+        fill = np.asarray(pad_value, x.dtype).view(word)
+        for view in moves.fills:
+            view.of(out)[...] = fill
+    for source, target in moves.copies:
+        target.of(out)[...] = source.of(x)
+
+
+@functools.lru_cache(maxsize=256)
+def _moves(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> _Moves:
+    word = _WORDS[itemsize].str
+    fills = [_View(word, 0, plan.dst_shape, dst_strides)]
+    if plan.padding is not None:
+        fills = []
+        for region in plan.padding:
+            offset, dims = region.placed(dst_strides)
+            fills.append(_View(word, offset, tuple(n for n, _ in dims), tuple(stride for _, stride in dims)))
+    copies = []
     for box in plan.boxes:
-        src_offset, dst_offset, strided = box.strided(x.strides, out.strides)
+        src_offset, dst_offset, strided = box.strided(src_strides, dst_strides)
         unit = word
-        if strided and strided[-1][1] == strided[-1][2] == word.itemsize and len(strided) > 1:
-            unit = np.dtype((np.void, strided.pop()[0] * word.itemsize))
+        if len(strided) > 1 and strided[-1][1:] == (itemsize, itemsize):
+            unit = f"|V{strided.pop()[0] * itemsize}"
         shape = tuple(count for count, _, _ in strided)
-        source = _view(x, unit, src_offset, shape, tuple(src for _, src, _ in strided))
-        target = _view(out, unit, dst_offset, shape, tuple(dst for _, _, dst in strided))
-        target[...] = source
-
-
-def _shape_strides(dims: list[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return tuple(count for count, _ in dims), tuple(stride for _, stride in dims)
+        copies.append(
+            (
+                _View(unit, src_offset, shape, tuple(src for _, src, _ in strided)),
+                _View(unit, dst_offset, shape, tuple(dst for _, _, dst in strided)),
+            )
+        )
+    return _Moves(tuple(fills), tuple(copies))

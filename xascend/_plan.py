@@ -27,9 +27,9 @@ from xascend.formats import Format
 __all__ = ["Plan", "as_shape", "as_size", "make_plan", "stored_axes"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Everything about one conversion that does not depend on where the arrays lie.
+    """Everything about one conversion that does not depend on where the arrays lie; equal plans are one object.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 import array_api_compat as compat
 
-from xascend._dispatch import array_dtype, array_namespace, overlaps, require_same_place
+from xascend._dispatch import array_dtype, array_namespace, array_shape, overlaps, require_same_place
 from xascend._dtypes import as_element, numpy_dtype
 from xascend._execute import execute
 from xascend._plan import Plan, as_shape, as_size, make_plan
@@ -112,7 +112,7 @@ def trans_data(
     plan = make_plan(
         as_format("src_format", src_format),
         as_format("dst_format", dst_format),
-        tuple(x.shape),
+        array_shape("x", x),
         None if shape is None else as_shape("shape", shape),
         dtype.bits,
         None if c0 is None else as_size("c0", c0),
