@@ -46,7 +46,7 @@ def require_addressable(name: str, x: Any) -> None:
     if type(x) is np.ndarray:
         return
     array_namespace(name, x)
-    if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
+    if not (isinstance(x, np.ndarray | np.generic) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
         raise TypeError(
             f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must know "
             "where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
