@@ -143,6 +143,13 @@ def test_source_in_the_filled_blocks(src_block: int, elements: int) -> None:
     assert ub.tobytes() == before
 
 
+def test_source_of_half_a_block_in_a_filled_block() -> None:
+    ub = np.arange(16 * 8, dtype=np.int16)
+    with pytest.raises(ValueError, match="block 3 of `dst` holds it"):
+        ascendc.brcb(ub, ub[48:56], 1)
+    assert ub.tolist() == list(range(128))
+
+
 def test_foreign_buffers_that_cross() -> None:
     raw = bytearray(1024)
     dst, src = np.frombuffer(raw, np.int32, 128, 8), np.frombuffer(raw, np.int32, 64)

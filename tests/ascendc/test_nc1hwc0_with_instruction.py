@@ -158,6 +158,12 @@ def test_products() -> None:
         ascendc.nc1hwc0_to_nchw_with_instruction(blocked, product=ascendc.Product.ATLAS_TRAINING)
 
 
+def test_torch_tensors_that_require_grad() -> None:
+    x = library("torch", "float32").asarray(np.zeros((1, 3, 2, 2), np.float32)).requires_grad_()
+    with pytest.raises(ValueError, match=r"`x` requires grad, .* pass `x.detach\(\)`"):
+        ascendc.nchw_to_nc1hwc0_with_instruction(x)
+
+
 @pytest.mark.parametrize("name", ["array_api_strict", "dask"])
 def test_libraries_that_do_not_write_in_place(name: str) -> None:
     x = LIBRARIES[name]().asarray(np.zeros((1, 3, 2, 2), np.float32))

@@ -63,8 +63,8 @@ def test_parameters_are_frozen() -> None:
         (replaced(DST, 0, True), SRC, TypeError, r"`dst_list\[0\]` must be an int.* got True"),
         (replaced(DST, 5, 516), SRC, ValueError, r"`dst_list\[5\]` must start at a multiple of 32 bytes, got byte 516"),
         (DST, replaced(SRC, 9, 16), ValueError, r"`src_list\[9\]` must start at a multiple of 32 bytes, got byte 16"),
-        (DST, replaced(SRC, 2, -32), ValueError, r"`src_list\[2\]` must hold a block in every repeat: with start -32"),
-        (replaced(DST, 15, 1024), SRC, ValueError, r"`dst_list\[15\]` .* is bytes \[0, 1024\)"),
+        (DST, replaced(SRC, 2, -32), ValueError, r"`src_list\[2\]` must hold a block in every repeat: from byte -32"),
+        (replaced(DST, 15, 1024), SRC, ValueError, r"`dst_list\[15\]` .* `ub` ends at byte 1024"),
         (replaced(DST, 1, 512), SRC, ValueError, "destinations 0 and 1 of one repeat are the same block"),
         (replaced(DST, 1, 0), SRC, ValueError, "in repeat 0 sources and destinations share some blocks"),
     ],
@@ -223,6 +223,19 @@ def test_torch_views() -> None:
         ascendc.trans_data_to_5hd(cut(buf, DST), replaced(cut(buf, SRC), 2, buf[1:]), ONCE)
     with pytest.raises(ValueError, match="`ub` must be contiguous"):
         ascendc.trans_data_to_5hd(DST, SRC, ONCE, ub=buf[::2])
+
+
+@pytest.mark.parametrize("side", ["dst_list", "src_list"])
+def test_torch_tensors_that_require_grad(side: str) -> None:
+    lists = {
+        name: [library("torch", "float16").asarray(np.zeros(16, np.float16)) for _ in SRC]
+        for name in ("dst_list", "src_list")
+    }
+    lists[side][3].requires_grad_()
+    with pytest.raises(ValueError, match=rf"`{side}\[3\]` requires grad, and an instruction has no derivative"):
+        ascendc.trans_data_to_5hd(**lists, params=ONCE)
+    with pytest.raises(ValueError, match="`ub` requires grad"):
+        ascendc.trans_data_to_5hd(DST, SRC, ONCE, ub=lists[side][3])
 
 
 def test_products() -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "HALF",
     "Places",
     "half_block_window",
+    "is_writable",
     "locate",
     "require_addressable",
     "require_apart",
@@ -42,7 +43,7 @@ class Places(NamedTuple):
 
 
 def require_addressable(name: str, x: Any) -> None:
-    """Raise TypeError unless `x` is an array of a library that says where its views lie."""
+    """Raise unless `x` is an array of a library that says where its views lie, without a gradient to record."""
     if type(x) is np.ndarray:
         return
     array_namespace(name, x)
@@ -51,6 +52,8 @@ def require_addressable(name: str, x: Any) -> None:
             f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must know "
             "where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
         )
+    if getattr(x, "requires_grad", False):
+        raise ValueError(f"`{name}` requires grad, and an instruction has no derivative; pass `{name}.detach()`")
 
 
 def require_buffer(name: str, x: Any) -> None:
@@ -69,9 +72,14 @@ def require_like(name: str, x: Any, other_name: str, other: Any) -> None:
         raise TypeError(f"`{other_name}` has dtype {other.dtype} but `{name}` has {x.dtype}; they must be equal")
 
 
+def is_writable(x: Any) -> bool:
+    """Say whether an array can be written; only NumPy's can be read-only."""
+    return not isinstance(x, np.ndarray) or x.flags.writeable
+
+
 def require_writable(name: str, x: Any) -> None:
-    """Raise ValueError where `x` is a NumPy array that cannot be written."""
-    if isinstance(x, np.ndarray) and not x.flags.writeable:
+    """Raise ValueError where `x` cannot be written."""
+    if not is_writable(x):
         raise ValueError(f"`{name}` is read-only; the instruction writes into it")
 
 
@@ -93,27 +101,31 @@ def locate(arrays: list[Any]) -> Places:
 
 
 def _locate_numpy(arrays: list[Any]) -> tuple[list[int], list[int]]:
-    addresses: dict[int, int] = {}  # of owners, asked once each
-    owners, starts = [], []
-    for x in arrays:
-        owner = x
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        address = addresses.get(id(owner))
-        if address is None:
-            address = addresses[id(owner)] = _numpy_address(owner)
-        owners.append(address)
-        starts.append(_numpy_address(x) - address)
-    return owners, starts
+    addresses = _numpy_addresses(arrays)
+    known: dict[int, int] = {}  # views of one buffer have one base, so its owner is looked for once
+    owners = []
+    for x, address in zip(arrays, addresses, strict=True):
+        base = x.base
+        if not isinstance(base, np.ndarray):
+            owners.append(address)
+            continue
+        owner_address = known.get(id(base))
+        if owner_address is None:
+            owner = base
+            while isinstance(owner.base, np.ndarray):
+                owner = owner.base
+            owner_address = known[id(base)] = _numpy_addresses([owner])[0]
+        owners.append(owner_address)
+    return owners, [address - owner for address, owner in zip(addresses, owners, strict=True)]
 
 
-def _numpy_address(x: Any) -> int:
+def _numpy_addresses(arrays: list[Any]) -> list[int]:
     # An instruction asks for 32 addresses. The buffer protocol answers in a third of the time that NumPy's own
     # interface takes, but not for read-only or empty arrays, nor for bfloat16.
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(x))
+        return [ctypes.addressof(ctypes.c_char.from_buffer(x)) for x in arrays]
     except (TypeError, ValueError):
-        return int(x.__array_interface__["data"][0])
+        return [x.__array_interface__["data"][0] for x in arrays]
 
 
 def require_apart(places: Places) -> None:

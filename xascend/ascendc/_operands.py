@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xascend._dispatch import require_same_place
-from xascend.ascendc._memory import Places, locate, require_buffer, require_like, require_writable
+from xascend.ascendc._memory import Places, is_writable, locate, require_buffer, require_like, require_writable
 
 __all__ = ["ENTRIES", "Operands", "read_operands"]
 
@@ -64,8 +64,9 @@ def _view_operands(dst_list: Any, src_list: Any) -> Operands:
         type(x) is np.ndarray and x.dtype == first.dtype and x.ndim == 1 and x.flags.c_contiguous for x in views
     ):
         _require_alike(dst_list, src_list)
-    for entry, x in enumerate(dst_list):
-        require_writable(f"dst_list[{entry}]", x)
+    if not all(map(is_writable, dst_list)):
+        for entry, x in enumerate(dst_list):
+            require_writable(f"dst_list[{entry}]", x)
     places = locate(views)
     dst_side, src_side = slice(None, ENTRIES), slice(ENTRIES, None)
     return Operands(places, _anchors(places, views, dst_side), _anchors(places, views, src_side))

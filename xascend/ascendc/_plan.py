@@ -80,8 +80,8 @@ def _make_side(name: str, places: Places, repeats: int, stride: int) -> _Side:
             )
         if start < 0 or start + end > stop:
             raise ValueError(
-                f"`{name}[{entry}]` must hold a block in every repeat: with start {start} the last one is bytes "
-                f"[{start + end - BLOCK}, {start + end}), and the memory is bytes [0, {stop})"
+                f"`{name}[{entry}]` must hold a block in every repeat: from byte {start}, the last one is bytes "
+                f"[{start + end - BLOCK}, {start + end}), and the view or `ub` ends at byte {stop}"
             )
     return _Side(places.owners, tuple(start + BLOCK * lead for start in places.starts), stride)
 
@@ -102,9 +102,7 @@ def _require_overlap_rule(dst: _Side, src: _Side, repeats: int) -> None:
         raise ValueError(f"`dst_list` and `src_list` overlap against the rule of the Unified Buffer: {fault}")
 
 
-def _make_groups(
-    side: _Side, repeats: int, halves: tuple[int, ...], make_map: Callable[..., BlockMap]
-) -> tuple[Group, ...]:
+def _make_groups(side: _Side, repeats: int, halves: tuple[int, ...], make_map: _MakeMap) -> tuple[Group, ...]:
     groups = []
     for owner in dict.fromkeys(side.owners):
         entries = tuple(entry for entry, other in enumerate(side.owners) if other == owner)

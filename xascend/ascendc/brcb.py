@@ -116,7 +116,8 @@ def brcb(
     TypeError
         If an argument is no array of NumPy, PyTorch or CuPy, the two do not match, or the dtype is refused.
     ValueError
-        If an array is not 1-D and contiguous, too short, not aligned, or the two overlap. Nothing is written.
+        If an array is not 1-D and contiguous, is too short, not aligned, read-only or requires grad, or the two
+        overlap. Nothing is written then.
 
     Notes
     -----

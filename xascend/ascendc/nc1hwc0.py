@@ -54,11 +54,6 @@ class _Call(NamedTuple):
     params: TransDataTo5HDParams
 
 
-def _side_length(itemsize: int) -> int:
-    """Return the side of the square that one repeat transposes: 32-bit types have 8 elements in a block."""
-    return min(ENTRIES, BLOCK // itemsize)
-
-
 @functools.lru_cache(maxsize=64)
 def _instructions(tile: _Tile, to_blocks: bool) -> tuple[_Call, ...]:
     """Return the instructions that fill the blocks of a tile from its planes, or the planes from the blocks.
@@ -136,7 +131,7 @@ def nchw_to_nc1hwc0_with_instruction(x: Any, /, *, c0: int | None = None, produc
     TypeError
         If `x` is no array of these libraries, or its dtype is refused.
     ValueError
-        If `x` is not 4-D, or `c0` is none that the instruction makes with this type.
+        If `x` is not 4-D or requires grad, or `c0` is none that the instruction makes with this type.
 
     Notes
     -----
@@ -200,7 +195,7 @@ def nc1hwc0_to_nchw_with_instruction(x: Any, /, channels: int | None = None, *, 
     TypeError
         If `x` is no array of these libraries, its dtype is refused, or `channels` is not an int.
     ValueError
-        If `x` is not 5-D, its C0 is none that the instruction makes, or `channels` is out of its interval.
+        If `x` is not 5-D or requires grad, its C0 is none that the instruction makes, or `channels` is out of its interval.
 
     Notes
     -----

@@ -122,8 +122,9 @@ def trans_data_to_5hd(
         do not say how views lie in a buffer), dtypes differ or are refused, or a high half is asked for with a
         type of 16 or 32 bits.
     ValueError
-        If a list has not 16 entries, an array is not 1-D and contiguous, an address is not aligned, a repeat
-        leaves the memory, or destinations overlap against the rule. Nothing is written then.
+        If a list has not 16 entries, an array is not 1-D and contiguous, is read-only or requires grad, an
+        address is not aligned, a repeat leaves the memory, or destinations overlap against the rule. Nothing is
+        written then.
 
     Notes
     -----
