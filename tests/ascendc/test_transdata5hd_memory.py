@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from ascendc.forms import FORMS, WRITING, library, run
+from libraries import numpy_dtype, random_bits
 
 from xascend import ascendc
 
@@ -70,12 +71,16 @@ def test_alignment_counts_from_the_owner_of_the_memory() -> None:
             ascendc.trans_data_to_5hd(cut(ub, DST), cut(ub, SRC), ONCE)
 
 
-def test_addresses_count_from_ub_whatever_it_is_cut_from() -> None:
-    whole = np.zeros(1024 + 2, np.uint8)
-    ub = whole[2:].view(np.uint16)
-    ub[:] = counting_ub()
-    run("ints", ub, DST, SRC, ONCE)
-    assert (ub[256:].reshape(16, 16) == counting_ub(16).reshape(16, 16).T).all()
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("dtype", ["int8", "bool", "bfloat16", "float8_e5m2", "int32"])
+def test_addresses_count_from_ub_whatever_it_is_cut_from(name: str, dtype: str) -> None:
+    lib = library(name, dtype)
+    bits = random_bits((1024 // numpy_dtype(dtype).itemsize + 1,), dtype)
+    whole, aligned = lib.asarray(bits.copy()), lib.asarray(bits[1:].copy())
+    run("ints", whole[1:], DST, SRC, ONCE)
+    run("ints", aligned, DST, SRC, ONCE)
+    assert lib.to_numpy(whole).tobytes() == bits[:1].tobytes() + lib.to_numpy(aligned).tobytes()
+    assert lib.to_numpy(aligned).tobytes() != bits[1:].tobytes()
 
 
 def test_views_of_other_types_than_their_owner() -> None:

@@ -1,4 +1,4 @@
-"""Where 1-D arrays lie in memory, and windows of 16-byte words on it.
+"""Where 1-D arrays lie in memory, and windows of half data blocks on it.
 
 Only NumPy, PyTorch and CuPy arrays say where a view lies in the buffer it is cut from. Arrays of other
 libraries are refused: bounds, alignment and overlap could not be checked on them, nor do all write in place.
@@ -20,6 +20,7 @@ __all__ = [
     "HALF",
     "Places",
     "half_block_window",
+    "integer_dtype",
     "is_writable",
     "locate",
     "require_addressable",
@@ -27,7 +28,6 @@ __all__ = [
     "require_buffer",
     "require_like",
     "require_writable",
-    "word_dtype",
 ]
 
 BLOCK = 32  # bytes in a data block, the unit of every stride and alignment of the Unified Buffer
@@ -143,30 +143,30 @@ def require_apart(places: Places) -> None:
 
 
 def half_block_window(x: Any, skip: int, count: int) -> Any:
-    """Return `count` half blocks, from `skip` bytes after the start of `x`, as a complex128 array on the same memory.
+    """Return `count` half blocks, from `skip` bytes after the start of `x`, as an array on the same memory.
 
-    complex128 stands for 16 bytes that move together: NumPy scatters 16-byte scalars several times faster
-    than rows of two words, no arithmetic touches them, and PyTorch and CuPy have the type as well.
-    The window may reach past the end of `x`, up to where a later view of the same owner ends.
+    Its first axis counts half blocks. On NumPy they are complex128 scalars, 16 bytes that move together several
+    times faster than rows do and that no arithmetic touches; elsewhere rows of integers, since other libraries
+    fault on scalars that are not aligned in memory. The window may reach past the end of `x`, up to where a later
+    view of the same owner ends.
     """
     first, length = skip // x.itemsize, count * HALF // x.itemsize
     if skip + count * HALF <= x.nbytes:
         part = x[first : first + length]
+    elif isinstance(x, np.ndarray):
+        part = np.lib.stride_tricks.as_strided(x[first:], (length,), (x.itemsize,))
     elif compat.is_torch_array(x):
         part = x.as_strided((length,), (1,), x.storage_offset() + first)
     else:
-        part = _library(x).lib.stride_tricks.as_strided(x[first:], (length,), (x.itemsize,))
-    return part.view(word_dtype("complex128", x))
+        import cupy
 
-
-def word_dtype(name: str, beside: Any) -> Any:
-    """Return a dtype by its name in the library of `beside`."""
-    return getattr(compat.array_namespace(beside), name) if compat.is_torch_array(beside) else np.dtype(name)
-
-
-def _library(x: Any) -> Any:
+        part = cupy.lib.stride_tricks.as_strided(x[first:], (length,), (x.itemsize,))
     if isinstance(x, np.ndarray):
-        return np
-    import cupy
+        return part.view(np.complex128)
+    return part.view(integer_dtype(x)).reshape(count, -1)
 
-    return cupy
+
+def integer_dtype(x: Any) -> Any:
+    """Return the signed integer dtype of the size of the elements of `x`, in its library."""
+    name = f"int{8 * x.itemsize}"
+    return getattr(compat.array_namespace(x), name) if compat.is_torch_array(x) else np.dtype(name)

@@ -10,41 +10,43 @@ from numpy.typing import NDArray
 
 from xascend._dispatch import array_namespace
 from xascend.ascendc._blocks import BlockMap
-from xascend.ascendc._memory import half_block_window
+from xascend.ascendc._memory import half_block_window, integer_dtype
 from xascend.ascendc._plan import Plan
 
 __all__ = ["gather", "scatter", "write_half_blocks"]
 
 
 def gather(plan: Plan, anchors: dict[int, tuple[int, Any]]) -> Any:
-    """Return what the sources hold: 16-byte words of shape (entries, repeats * halves)."""
-    parts = []
+    """Return what the sources hold, as integers: one row for each entry, repeat after repeat."""
+    rows = []
     for group in plan.src:
         start, array = anchors[group.owner]
         window = half_block_window(array, group.low - start, group.length)
-        parts.append(_pick(window, group.map.where).reshape(len(group.entries), -1))
-    if len(parts) == 1:
-        return parts[0]
+        taken = _pick(window, group.map.where).reshape(len(group.entries), -1)
+        rows.append(taken.view(integer_dtype(array)))
+    if len(rows) == 1:
+        return rows[0]
     order = np.argsort(np.concatenate([group.entries for group in plan.src]))
-    return _pick(array_namespace("src_list", parts[0]).concat(parts), order)
+    return _pick(array_namespace("src_list", rows[0]).concat(rows), order)
 
 
-def scatter(plan: Plan, anchors: dict[int, tuple[int, Any]], words: Any) -> None:
-    """Write 16-byte words that come in the order (repeat, entry, half)."""
+def scatter(plan: Plan, anchors: dict[int, tuple[int, Any]], values: Any) -> None:
+    """Write integers that come in the order (repeat, entry)."""
     for group in plan.dst:
         start, array = anchors[group.owner]
-        part = words
+        part = values
         if len(plan.dst) > 1:
-            entries = _place_index(np.array(group.entries), words)
-            part = words.reshape(plan.repeats, sum(len(other.entries) for other in plan.dst), -1)[:, entries]
+            entries = _place_index(np.array(group.entries), values)
+            part = values.reshape(plan.repeats, sum(len(other.entries) for other in plan.dst), -1)[:, entries]
         write_half_blocks(half_block_window(array, group.low - start, group.length), group.map, part.reshape(-1))
 
 
-def write_half_blocks(window: Any, target: BlockMap, words: Any) -> None:
-    """Write one word into each half block of the map."""
+def write_half_blocks(window: Any, target: BlockMap, values: Any) -> None:
+    """Write integers, in the order of the half blocks of the map."""
+    halves = values.view(window.dtype).reshape(-1, *window.shape[1:])
     if target.order is not None:
-        words = _pick(words, target.order)
-    window[_place_index(target.where, window)] = words
+        halves = _pick(halves, target.order)
+    window[_place_index(target.where, window)] = halves
 
 
 def _pick(x: Any, index: NDArray[np.intp] | slice) -> Any:

@@ -15,12 +15,12 @@ from xascend.ascendc._memory import (
     HALF,
     Places,
     half_block_window,
+    integer_dtype,
     locate,
     require_apart,
     require_buffer,
     require_like,
     require_writable,
-    word_dtype,
 )
 from xascend.ascendc._moves import write_half_blocks
 from xascend.ascendc._ranges import require_in_range
@@ -160,11 +160,11 @@ def brcb(
             UserWarning,
             stacklevel=2,
         )
-    elements = src[:count].view(word_dtype(f"int{8 * itemsize}", src)).reshape(count, 1)
+    elements = src[:count].view(integer_dtype(src)).reshape(count, 1)
     copies = array_namespace("src", src).broadcast_to(elements, (count, BLOCK // itemsize)).reshape(-1)
     window = half_block_window(dst, 0, reach // HALF)
     target = scatter_map(blocks, repeats, repeat_stride, (0, 1))
-    write_half_blocks(window, target, copies.view(window.dtype))
+    write_half_blocks(window, target, copies)
     return dst
 
 

@@ -195,7 +195,8 @@ def nc1hwc0_to_nchw_with_instruction(x: Any, /, channels: int | None = None, *, 
     TypeError
         If `x` is no array of these libraries, its dtype is refused, or `channels` is not an int.
     ValueError
-        If `x` is not 5-D or requires grad, its C0 is none that the instruction makes, or `channels` is out of its interval.
+        If `x` is not 5-D or requires grad, its C0 is none that the instruction makes, or `channels` is out of its
+        interval.
 
     Notes
     -----

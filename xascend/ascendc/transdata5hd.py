@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from xascend._dtypes import resolve_dtype
-from xascend.ascendc._memory import word_dtype
 from xascend.ascendc._moves import gather, scatter
 from xascend.ascendc._operands import read_operands
 from xascend.ascendc._plan import make_plan
@@ -192,9 +191,8 @@ def trans_data_to_5hd(
 
     # With the sources as 16 rows, repeat after repeat along each, every rule of the documents is one transpose:
     # a column, one element from each source, is a destination of 8- and 16-bit types, or two of 32-bit types.
-    words = gather(plan, operands.src_anchors)
-    columns = words.view(word_dtype(f"int{8 * itemsize}", x)).T.reshape(-1)
-    scatter(plan, operands.dst_anchors, columns.view(words.dtype))
+    rows = gather(plan, operands.src_anchors)
+    scatter(plan, operands.dst_anchors, rows.T.reshape(-1))
     return dst_list if ub is None else ub
 
 
