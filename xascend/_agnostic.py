@@ -119,7 +119,7 @@ def _diagonal(xp: Any, x: Array, axis: int, value: Any) -> Array:
     x = xp.reshape(x, (*before, size, 1, *after))
     x = _pad(xp, x, axis + 1, size, value)
     x = xp.reshape(x, (*before, size * (size + 1), *after))
-    x = x[(*(slice(None) for _ in before), slice(0, size * size))]
+    x = x[(*(slice(None) for _ in before), slice(0, size * size), ...)]
     return xp.reshape(x, (*before, size, size, *after))
 
 
@@ -130,7 +130,7 @@ def _undiagonal(xp: Any, x: Array, axis: int) -> Array:
     x = xp.reshape(x, (*before, size * size, *after))
     x = _pad(xp, x, axis, size, 0)
     x = xp.reshape(x, (*before, size, size + 1, *after))
-    x = x[(*(slice(None) for _ in before), slice(None), slice(0, 1))]
+    x = x[(*(slice(None) for _ in before), slice(None), slice(0, 1), ...)]
     return xp.reshape(x, (*before, size, *after))
 
 

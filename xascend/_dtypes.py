@@ -124,20 +124,13 @@ def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
         raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
     if value == 0 and not np.signbit(np.real(value)):
         return _zero(dtype)
-    element: Any = None
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # a complex number loses its imaginary part: seen below
             element = np.asarray(value).astype(dtype)[()]
-            kept = complex(element)
-            given = complex(value)
+        fits = _survives(element, value, dtype)
     except (OverflowError, ValueError, TypeError):
-        kept, given = complex("nan"), 0j
-    parts = ((kept.real, given.real), (kept.imag, given.imag))
-    if "float" not in dtype.name and "complex" not in dtype.name:
-        fits = kept == given and (not isinstance(value, int) or int(element) == value)
-    else:
-        fits = all(_survives(new, old, dtype) for new, old in parts)
+        fits = False
     if not fits:
         raise ValueError(f"`{name}` must be a number that {dtype.name} can hold, got {value!r}")
     return element
@@ -148,11 +141,17 @@ def _zero(dtype: np.dtype[Any]) -> Any:
     return np.zeros((), dtype)[()]
 
 
-def _survives(new: float, old: float, dtype: np.dtype[Any]) -> bool:
-    if math.isnan(old) or math.isinf(old):
-        return math.isnan(new) if math.isnan(old) else new == old
-    return (
-        math.isfinite(new)
-        and abs(old) <= float(ml_dtypes.finfo(dtype).max)
-        and math.copysign(1, new) == math.copysign(1, old)
+def _survives(element: Any, value: Any, dtype: np.dtype[Any]) -> bool:
+    if "float" not in dtype.name and "complex" not in dtype.name:
+        return bool(int(element) == value)
+    new, old = complex(element), complex(value)
+    if old.imag and "complex" not in dtype.name:
+        return False
+    largest = float(ml_dtypes.finfo(dtype).max)
+    return all(
+        math.copysign(1, kept) == math.copysign(1, given)
+        and math.isnan(kept) == math.isnan(given)
+        and (kept == given or abs(given) <= largest or math.isnan(given))
+        for kept, given in ((new.real, old.real), (new.imag, old.imag))
+        if kept != 0 or given != 0
     )

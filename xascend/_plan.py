@@ -117,15 +117,16 @@ def make_plan(
     bits: int,
     c0: int | None,
     groups: int,
+    name: str = "x",
 ) -> Plan:
-    """Return the plan for an array of `src_shape` with elements of `bits` bits.
+    """Return the plan for an array of `src_shape` with elements of `bits` bits; `name` is the argument it came as.
 
     Every violation is a ValueError that names the argument, the rule, what came and what would be accepted.
     """
     check_groups(src, dst, groups)
-    src_c0 = source_c0(src, src_shape)
+    src_c0 = source_c0(name, src, src_shape)
     dst_c0 = destination_c0(dst, src_c0, bits, c0)
-    axes, order = logical_axes(src, dst, src_shape, shape)
+    axes, order = logical_axes(name, src, dst, src_shape, shape)
     sizes = logical_sizes(src, src_c0, axes, order, src_shape, shape)
     if groups > 1 and sizes["N"] % groups:
         raise ValueError(f"`groups` must divide N = {sizes['N']}, got {groups}")

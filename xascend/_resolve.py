@@ -7,7 +7,15 @@ from typing import NoReturn
 from xascend._sides import bind
 from xascend.formats import DEFAULT_C0, Format
 
-__all__ = ["check_groups", "destination_c0", "logical_axes", "logical_sizes", "raise_mismatch", "source_c0"]
+__all__ = [
+    "check_groups",
+    "check_padded",
+    "destination_c0",
+    "logical_axes",
+    "logical_sizes",
+    "raise_mismatch",
+    "source_c0",
+]
 
 Shape = tuple[int, ...]
 Axes = tuple[str, ...]
@@ -21,13 +29,13 @@ def check_groups(src: Format, dst: Format, groups: int) -> None:
         raise ValueError(f"`groups` must be 1 with FRACTAL_Z_C04, got {groups}")
 
 
-def source_c0(src: Format, src_shape: Shape) -> int:
+def source_c0(name: str, src: Format, src_shape: Shape) -> int:
     """Return the C0 that a source array shows in its last axis (0 for a plain format), its fixed axes checked."""
     layout = src.layout
     names = ["*".join("*batch" if p.axis == "*" else p.axis + p.part for p in pieces) for pieces in layout.stored]
     needed = len(names) - 1 if layout.is_matrix else len(names)
     if len(src_shape) < needed or (len(src_shape) > needed and not layout.is_matrix):
-        raise ValueError(f"`x` must have the axes ({', '.join(names)}) of {src.value}, got shape {src_shape}")
+        raise ValueError(f"`{name}` must have the axes ({', '.join(names)}) of {src.value}, got shape {src_shape}")
     if not src.is_blocked:
         return 0
     c0 = src_shape[-1]
@@ -60,7 +68,7 @@ def destination_c0(dst: Format, src_c0: int, bits: int, c0: int | None) -> int:
     return DEFAULT_C0[bits] if c0 is None else c0
 
 
-def logical_axes(src: Format, dst: Format, src_shape: Shape, shape: Shape | None) -> tuple[Axes, Axes]:
+def logical_axes(name: str, src: Format, dst: Format, src_shape: Shape, shape: Shape | None) -> tuple[Axes, Axes]:
     """Return the logical axes, outermost first as a matrix format sees them, and their order in the plain shape."""
     hidden = len(src_shape) - (2 if src.is_blocked else 0)
     rank = len(shape) if src.is_blocked and shape is not None else hidden
@@ -83,7 +91,7 @@ def logical_axes(src: Format, dst: Format, src_shape: Shape, shape: Shape | None
         letters = ("C", "N")
     order = letters if dst.is_blocked or dst.layout.is_matrix else tuple(dst.layout.axes)
     if rank != len(order):
-        name, got = ("shape", shape) if src.is_blocked and shape is not None else ("x", src_shape)
+        name, got = ("shape", shape) if src.is_blocked and shape is not None else (name, src_shape)
         raise ValueError(f"`{name}` must have the axes ({', '.join(order)}) of {named.value}, got shape {got}")
     return letters, order
 
@@ -113,6 +121,13 @@ def logical_sizes(
     return sizes
 
 
+def check_padded(name: str, size: int, padded: int, block: int, /) -> None:
+    """Refuse a size that does not pad to `padded`, printing the interval of those that do."""
+    if not padded - block < size <= padded or size < 0:
+        accepted = f"lie in ({padded - block}, {padded}]" if padded else "be 0"
+        raise ValueError(f"{name} must {accepted}, got {size}")
+
+
 def raise_mismatch(
     src: Format, src_c0: int, axes: Axes, sizes: dict[str, int], src_shape: Shape, made: Shape
 ) -> NoReturn:
@@ -124,9 +139,7 @@ def raise_mismatch(
     if len(pieces) == 1 and name in sizes and not part:
         raise ValueError(f"`shape` {name} must be {have}, got {sizes[name]}")
     if len(pieces) == 1 and name in sizes:
-        block = bound.blocks[name]
-        accepted = f"lie in ({(have - 1) * block}, {have * block}]" if have else "be 0"
-        raise ValueError(f"`shape` {name} must {accepted}, got {sizes[name]}")
+        check_padded(f"`shape` {name}", sizes[name], have * bound.blocks[name], bound.blocks[name])
     merged = "*".join(piece + part for piece, part in pieces)
     given = ", ".join(f"{axis} = {size}" for axis, size in sizes.items())
     raise ValueError(

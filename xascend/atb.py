@@ -9,6 +9,7 @@ from typing import Any
 
 from xascend._dispatch import array_dtype, array_namespace
 from xascend._plan import as_shape
+from xascend._resolve import check_padded
 from xascend.convert import trans_data
 from xascend.formats import DEFAULT_C0, Format
 
@@ -156,8 +157,6 @@ def _nz_to_nd(xp: Any, x: Array, n0: int, crops: Sequence[int]) -> Array:
             f"got shape {tuple(x.shape)}"
         )
     for crop, axis, padded, block in zip(crops, "mn", (rows, n1 * n0), (_M0, n0), strict=True):
-        if not max(padded - block, -1) < crop <= padded:
-            accepted = f"lie in ({padded - block}, {padded}]" if padded else "be 0"
-            raise ValueError(f"`out_crops` {axis} must {accepted}, got {crop}")
+        check_padded(f"`out_crops` {axis}", crop, padded, block)
     x = xp.reshape(x, (batch, n1, rows // _M0, _M0, n0))
     return trans_data(x, Format.FRACTAL_NZ, Format.ND, shape=(batch, *crops))

@@ -11,6 +11,7 @@ from xascend._dispatch import array_dtype, array_namespace, array_shape, overlap
 from xascend._dtypes import as_element, numpy_dtype
 from xascend._execute import execute
 from xascend._plan import Plan, as_shape, as_size, make_plan
+from xascend._resolve import check_padded
 from xascend.formats import Format, as_format
 
 __all__ = [
@@ -367,8 +368,10 @@ def _from_nc1hwc0(x: Array, dst: Format, channels: int | None, out: Array | None
     shape = None
     stored: tuple[int, ...] = tuple(getattr(x, "shape", ()))
     if channels is not None and len(stored) == 5:
-        n, _, h, w, _ = stored
-        sizes = {"N": n, "C": as_size("channels", channels, 0), "H": h, "W": w}
+        n, c1, h, w, c0 = stored
+        channels = as_size("channels", channels, 0)
+        check_padded("`channels`", channels, c1 * c0, c0)
+        sizes = {"N": n, "C": channels, "H": h, "W": w}
         shape = tuple(sizes[axis] for axis in dst.layout.axes)
     return trans_data(x, Format.NC1HWC0, dst, shape=shape, out=out)
 

@@ -231,10 +231,10 @@ def as_format(name: str, value: Any, /) -> Format:
             f"`{name}` {value!r} is not a known format; {hint}known are {', '.join(f.value for f in Format)}"
         )
     try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        number = -1
-    if number < 0:
+        number = None
+    if number is None:
         raise TypeError(
             f"`{name}` must be a Format, a name or an aclFormat number, got {type(value).__name__} {value!r}"
         )

@@ -276,8 +276,10 @@ def locate(
     if src.is_blocked:
         plain = _plain_axes_of(src) if dst.is_blocked else dst
         src_c0 = None if src.layout.fixed_c0 or (dst.is_blocked and dtype is not None) else given
-        src_shape = make_plan(plain, src, sizes, None, bits, src_c0, groups if src.layout.grouped else 1).dst_shape
-    plan = make_plan(src, dst, src_shape, sizes, bits, dst_c0, groups)
+        src_shape = make_plan(
+            plain, src, sizes, None, bits, src_c0, groups if src.layout.grouped else 1, "shape"
+        ).dst_shape
+    plan = make_plan(src, dst, src_shape, sizes if src.is_blocked else None, bits, dst_c0, groups, "shape")
     return plan.locate(as_shape("index", index))
 
 
@@ -297,4 +299,5 @@ def _plan_of_shape(
     src = _plain_axes_of(dst if src_format is None else as_format("src_format", src_format))
     sizes = as_shape("shape", shape)
     bits = resolve_dtype(dtype).bits
-    return make_plan(src, dst, sizes, None, bits, None if c0 is None else as_size("c0", c0), as_size("groups", groups))
+    given = None if c0 is None else as_size("c0", c0)
+    return make_plan(src, dst, sizes, None, bits, given, as_size("groups", groups), "shape")
