@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
-from libraries import assert_same_bits, counting, torch_library
+from libraries import assert_same_bits, counting, strict_library, torch_library
 
 import xascend as xa
 
@@ -73,6 +73,14 @@ def test_torch() -> None:
     assert xa.nd_to_nz(torch.asarray(x), out=out) is out
     assert_same_bits(np.ascontiguousarray(torch.to_numpy(out)), oracle.to_storage(x, "FRACTAL_NZ"))
     assert (torch.to_numpy(big)[..., 1::2] == -99).all()
+
+
+def test_array_api_strict() -> None:
+    strict = strict_library()
+    x = counting((20, 28), "int16")
+    out = strict.asarray(np.full((2, 2, 16, 16), 99, np.int16))
+    assert xa.nd_to_nz(strict.asarray(x), out=out) is out
+    assert_same_bits(strict.to_numpy(out), oracle.to_storage(x, "FRACTAL_NZ"))
 
 
 def test_zero_size() -> None:
@@ -167,6 +175,16 @@ def test_overlap_on_torch() -> None:
     with pytest.raises(ValueError, match="`out` must not overlap `x`"):
         xa.nd_to_nz(x, out=x.view(2, 2, 16, 16))
     assert torch.equal(x, torch.arange(1024, dtype=torch.int16).reshape(32, 32))
+
+
+def test_overlap_on_torch_through_numpy_memory() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    memory = np.arange(2048, dtype=np.int16)
+    x = torch.from_numpy(memory[:1024]).reshape(32, 32)
+    out = torch.from_numpy(memory[512:1536]).reshape(2, 2, 16, 16)  # another storage object, the same memory
+    with pytest.raises(ValueError, match="`out` must not overlap `x`"):
+        xa.nd_to_nz(x, out=out)
+    assert_same_bits(memory, np.arange(2048, dtype=np.int16))
 
 
 def test_numpy_and_torch_do_not_mix() -> None:

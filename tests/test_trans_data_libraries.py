@@ -108,14 +108,22 @@ def test_input_is_untouched(xp: Library, src: str, dst: str, shape: tuple, optio
     assert_same_bits(xp.to_numpy(given), x)
 
 
-def test_result_never_shares_memory_with_the_input(xp: Library) -> None:
-    x = counting((16, 16), "int32")
-    given = xp.asarray(x.copy())
-    for src, dst in (("ND", "FRACTAL_NZ"), ("ND", "ND")):
-        y = xa.trans_data(given, src, dst)
-        assert y is not given
-        if xp.array_type is np.ndarray:
-            assert not np.shares_memory(y, given)
+@pytest.mark.parametrize(
+    ("src", "dst", "shape"),
+    [
+        ("ND", "ND", (16, 16)),
+        ("ND", "FRACTAL_NZ", (16, 16)),  # one whole fractal: a reshape would do
+        ("FRACTAL_NZ", "ND", (1, 1, 16, 16)),
+        ("NHWC", "NC1HWC0", (2, 3, 5, 16)),
+        ("NC1HWC0", "NHWC", (2, 1, 3, 5, 16)),
+    ],
+)
+def test_result_never_shares_memory_with_the_input(xp: Library, src: str, dst: str, shape: tuple) -> None:
+    if xp.name in ("dask", "cupy"):
+        pytest.skip(f"memory of {xp.name} arrays cannot be looked at from NumPy")
+    given = xp.asarray(counting(shape, "int32"))
+    y = xa.trans_data(given, src, dst)
+    assert not np.shares_memory(np.asarray(y), np.asarray(given))
 
 
 def test_transposed_weight(xp: Library) -> None:
@@ -223,6 +231,13 @@ def test_dask_with_any_chunks_is_right(chunks) -> None:
     x = counting((64, 96), "int32")
     y = xa.nd_to_nz(da.from_array(x, chunks=chunks))
     assert_same_bits(np.asarray(y.compute(scheduler="synchronous")), oracle.to_storage(x, "FRACTAL_NZ"))
+
+
+def test_dask_with_unknown_chunks_says_what_to_call() -> None:
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    x = da.ones((32, 16), chunks=16)
+    with pytest.raises(ValueError, match=r"`x`.*compute_chunk_sizes"):
+        xa.nd_to_nz(x[x[:, 0] > 0])
 
 
 def test_threads_do_not_disturb_each_other() -> None:
