@@ -204,6 +204,7 @@ def convert(
     if src in PLAIN:
         axes, logical = letters(src), x
     else:
+        assert shape is not None  # the padding of a blocked source hides it
         axes = letters(dst) if dst in PLAIN else AXES.get(src) or AXES.get(dst)
         logical = to_logical(x, src, shape, axes=axes, groups=groups)
     if dst in BLOCKED:
