@@ -12,11 +12,16 @@ from libraries import counting
 
 import xascend as xa
 
+SHAPES = (
+    {"ND": (2, 17, 5)}
+    | {plain: pairs.sizes_of(plain, "NCHW", (17, 3, 2, 3)) for plain in oracle.PLAIN_4D}
+    | {plain: pairs.sizes_of(plain, "NCDHW", (17, 5, 2, 1, 2)) for plain in oracle.PLAIN_5D}
+)
+
 
 @pytest.mark.parametrize(("src", "dst"), pairs.PLAIN_TO_BLOCKED)
 def test_agrees_with_the_data_for_every_index(src: str, dst: str) -> None:
-    shape = {"ND": (2, 17, 5), 4: (17, 3, 2, 3), 5: (3, 5, 2, 1, 2)}["ND" if src == "ND" else len(src)]
-    shape = (3, 5, 4, 17) if src == "CHWN" else (2, 3, 4, 17) if src == "HWCN" else shape
+    shape = SHAPES[src]
     x = counting(shape)
     y = oracle.convert(x, src, dst, c0=4)
     for index in itertools.product(*map(range, shape)):
@@ -34,10 +39,7 @@ def test_plain_to_plain(src: str, dst: str) -> None:
 
 @pytest.mark.parametrize(("plain", "fmt"), pairs.PLAIN_TO_BLOCKED)
 def test_from_blocked_is_the_inverse(plain: str, fmt: str) -> None:
-    shape = {"ND": (2, 17, 5), "CHWN": (3, 2, 3, 17), "HWCN": (2, 3, 3, 17)}.get(plain)
-    shape = shape or ((17, 3, 2, 3) if len(plain) == 4 else (3, 5, 2, 1, 2))
-    if fmt == "FRACTAL_Z_C04":
-        shape = pairs.sizes_of(plain, "NCHW", (17, 3, 2, 3))
+    shape = SHAPES[plain]
     c0 = oracle.OWN_C0.get(fmt, 4)
     for index in (tuple(0 for _ in shape), tuple(size - 1 for size in shape), tuple(size // 2 for size in shape)):
         stored = oracle.place(index, shape, fmt, axes=oracle.letters(plain), c0=c0)
@@ -47,7 +49,7 @@ def test_from_blocked_is_the_inverse(plain: str, fmt: str) -> None:
 @pytest.mark.parametrize(("src", "dst"), pairs.BLOCKED_TO_BLOCKED)
 def test_blocked_to_blocked(src: str, dst: str) -> None:
     axes = pairs.logical_axes(src, dst)
-    shape = {"ND": (2, 17, 5), "NCHW": (17, 3, 2, 3), "NCDHW": (17, 3, 2, 1, 3)}[axes]
+    shape = SHAPES[axes]
     letters = oracle.letters(axes)
     for index in (tuple(0 for _ in shape), tuple(size - 1 for size in shape), tuple(size // 2 for size in shape)):
         stored = oracle.place(index, shape, src, axes=letters)
