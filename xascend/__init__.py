@@ -1,6 +1,6 @@
 """Ascend storage formats and data-rearranging instructions, bit for bit, on NumPy, PyTorch and CUDA GPUs."""
 
-from xascend import atb
+from xascend import ascendc, atb
 from xascend.convert import (
     nc1hwc0_to_nchw,
     nc1hwc0_to_nhwc,
@@ -16,6 +16,7 @@ from xascend.sizes import block_c0, default_c0, is_aligned, locate, storage_nbyt
 
 __all__ = [
     "Format",
+    "ascendc",
     "atb",
     "block_c0",
     "default_c0",

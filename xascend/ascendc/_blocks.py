@@ -33,7 +33,7 @@ def _half_blocks(blocks: tuple[int, ...], repeats: int, stride: int, halves: tup
 @functools.lru_cache(maxsize=_MAPS_KEPT)
 def gather_map(blocks: tuple[int, ...], repeats: int, stride: int, halves: tuple[int, ...]) -> BlockMap:
     """Return the half blocks that are read, in the order (entry, repeat, half)."""
-    return BlockMap(_half_blocks(blocks, repeats, stride, halves).reshape(-1), None)
+    return BlockMap(_as_slice(_half_blocks(blocks, repeats, stride, halves).reshape(-1)), None)
 
 
 @functools.lru_cache(maxsize=_MAPS_KEPT)
@@ -47,9 +47,14 @@ def scatter_map(blocks: tuple[int, ...], repeats: int, stride: int, halves: tupl
     written, from_the_end = np.unique(index[::-1], return_index=True)
     if written.size < index.size:
         return BlockMap(written, index.size - 1 - from_the_end)
-    if (np.diff(index) == 1).all():  # as in the recipes of the documents; a slice is written by a plain copy
-        return BlockMap(slice(int(index[0]), int(index[-1]) + 1), None)
-    return BlockMap(index, None)
+    return BlockMap(_as_slice(index), None)
+
+
+def _as_slice(index: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """Return consecutive numbers, as the recipes of the documents give them, as a slice: no copy to read them."""
+    if (np.diff(index) == 1).all():
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return index
 
 
 @functools.lru_cache(maxsize=_MAPS_KEPT)

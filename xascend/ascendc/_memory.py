@@ -102,20 +102,15 @@ def locate(arrays: list[Any]) -> Places:
 
 def _locate_numpy(arrays: list[Any]) -> tuple[list[int], list[int]]:
     addresses = _numpy_addresses(arrays)
-    known: dict[int, int] = {}  # views of one buffer have one base, so its owner is looked for once
-    owners = []
-    for x, address in zip(arrays, addresses, strict=True):
-        base = x.base
-        if not isinstance(base, np.ndarray):
-            owners.append(address)
-            continue
-        owner_address = known.get(id(base))
-        if owner_address is None:
-            owner = base
-            while isinstance(owner.base, np.ndarray):
-                owner = owner.base
-            owner_address = known[id(base)] = _numpy_addresses([owner])[0]
-        owners.append(owner_address)
+    bases = [x.base for x in arrays]
+    owner_of: dict[int, int] = {}
+    for base in {id(base): base for base in bases}.values():  # views of one buffer have one base
+        owner = base
+        while isinstance(owner, np.ndarray) and isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if isinstance(owner, np.ndarray):
+            owner_of[id(base)] = _numpy_addresses([owner])[0]
+    owners = [owner_of.get(id(base), address) for base, address in zip(bases, addresses, strict=True)]
     return owners, [address - owner for address, owner in zip(addresses, owners, strict=True)]
 
 

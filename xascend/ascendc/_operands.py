@@ -60,12 +60,11 @@ def _form(name: str, entries: Any) -> str:
 def _view_operands(dst_list: Any, src_list: Any) -> Operands:
     first, views = dst_list[0], [*dst_list, *src_list]
     # 32 views come in each call: what is plainly right must not pay for finding out what is wrong.
-    if not all(
-        type(x) is np.ndarray and x.dtype == first.dtype and x.ndim == 1 and x.flags.c_contiguous for x in views
-    ):
+    dtype, strides = getattr(first, "dtype", None), (getattr(first, "itemsize", 0),)
+    if any([type(x) is not np.ndarray or x.dtype is not dtype or x.strides != strides for x in views]):
         _require_alike(dst_list, src_list)
-    if not all(map(is_writable, dst_list)):
-        for entry, x in enumerate(dst_list):
+    for entry, x in enumerate(dst_list):
+        if not is_writable(x):
             require_writable(f"dst_list[{entry}]", x)
     places = locate(views)
     dst_side, src_side = slice(None, ENTRIES), slice(ENTRIES, None)
@@ -73,10 +72,11 @@ def _view_operands(dst_list: Any, src_list: Any) -> Operands:
 
 
 def _anchors(places: Places, views: list[Any], side: slice) -> dict[int, tuple[int, Any]]:
-    anchors: dict[int, tuple[int, Any]] = {}
-    for owner, start, x in zip(places.owners[side], places.starts[side], views[side], strict=True):
-        if owner not in anchors or start < anchors[owner][0]:
-            anchors[owner] = (start, x)
+    owners, starts = places.owners[side], places.starts[side]
+    anchors = {}
+    for owner in set(owners):
+        start, entry = min([(start, entry) for entry, start in enumerate(starts) if owners[entry] == owner])
+        anchors[owner] = (start, views[side][entry])
     return anchors
 
 
