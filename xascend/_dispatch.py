@@ -25,8 +25,6 @@ def array_namespace(name: str, x: Any, /) -> Any:
         raise TypeError(f"`{name}` must be an array (NumPy, CuPy, PyTorch, JAX, Dask), got {kind}; try {hint}")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"`{name}` is a masked array; a storage format has no mask, pass `{name}.filled(...)`")
-    if isinstance(x, np.matrix):
-        raise TypeError(f"`{name}` is a np.matrix, which is always 2-D; pass `np.asarray({name})`")
     if compat.is_pydata_sparse_array(x) or str(getattr(x, "layout", "torch.strided")) != "torch.strided":
         raise TypeError(f"`{name}` is sparse; a storage format is dense, pass `{name}.to_dense()`")
     return compat.array_namespace(x)
@@ -81,7 +79,7 @@ def overlaps(x: Any, y: Any, /) -> bool:
 
 
 def _torch_overlaps(x: Any, y: Any) -> bool:
-    if x.numel() == 0 or y.numel() == 0 or x.untyped_storage().data_ptr() != y.untyped_storage().data_ptr():
+    if x.numel() == 0 or y.numel() == 0:
         return False
     spans = []
     for tensor in (x, y):

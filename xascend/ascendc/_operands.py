@@ -61,7 +61,7 @@ def _view_operands(dst_list: Any, src_list: Any) -> Operands:
     first, views = dst_list[0], [*dst_list, *src_list]
     # 32 views come in each call: what is plainly right must not pay for finding out what is wrong.
     dtype, strides = getattr(first, "dtype", None), (getattr(first, "itemsize", 0),)
-    if any([type(x) is not np.ndarray or x.dtype is not dtype or x.strides != strides for x in views]):
+    if any(type(x) is not np.ndarray or x.dtype is not dtype or x.strides != strides for x in views):
         _require_alike(dst_list, src_list)
     for entry, x in enumerate(dst_list):
         if not is_writable(x):

@@ -7,7 +7,7 @@ from typing import Any
 
 from xascend._dtypes import resolve_dtype
 
-__all__ = ["Product", "support_table", "supports"]
+__all__ = ["Product", "require_support", "support_table", "supports"]
 
 
 class Product(Enum):
