@@ -1,0 +1,106 @@
+"""The commands put together, and what becomes of errors: one line and an exit status, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+import xascend
+from xascend.cli.convert import convert
+from xascend.cli.formats import formats
+from xascend.cli.info import info
+from xascend.cli.locate import locate
+
+__all__ = ["Interrupted", "run"]
+
+_ClickException: Any = (typer.BadParameter.__base__ or Exception).__base__  # of click, or of typer's own copy of it
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+app = typer.Typer(
+    name="xascend",
+    help="Convert tensors and model files between the storage formats of Ascend processors, bit for bit.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (convert, info, formats, locate):
+    app.command()(command)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The process was told to stop by a signal; `status` is the exit status that a shell expects."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.status = 128 + number
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"xascend {xascend.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Convert tensors and model files between the storage formats of Ascend processors, bit for bit."""
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Turn signals to stop into an exception, so that temporary files go; a second signal cannot disturb that."""
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+
+    def stop(number: int, _frame: object) -> NoReturn:
+        for each in caught:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    try:
+        for number in caught:
+            signal.signal(number, stop)
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, before[number])
+
+
+def run(arguments: Sequence[str], /) -> int:
+    """Run a command line and return its exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files."""
+    try:
+        with _signals_raise():
+            return int(app(list(arguments), standalone_mode=False) or 0)
+    except Interrupted as stopped:
+        return _fail(arguments, f"stopped by {signal.Signals(stopped.status - 128).name}", stopped.status)
+    except _ClickException as error:
+        return _fail(arguments, error.format_message(), 2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone, as with `| head`
+        return 141
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        return _fail(arguments, f"{error.strerror or error}{where}", 2)
+    except (ValueError, TypeError, MemoryError) as error:
+        return _fail(arguments, str(error) or "out of memory", 2)
+
+
+def _fail(arguments: Sequence[str], message: str, status: int) -> int:
+    line = " ".join(message.split())
+    if "--json" in arguments:
+        print(json.dumps({"status": status, "error": line}))
+    if line:  # empty where the help was shown instead
+        print(f"xascend: error: {line}", file=sys.stderr)
+    return status

@@ -1,0 +1,146 @@
+"""``xascend convert``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from xascend.cli._values import as_bytes, as_sizes, shown_bytes, shown_shape
+
+if TYPE_CHECKING:
+    from xascend.files import Report, TensorReport
+
+__all__ = ["convert"]
+
+Progress = Callable[[int, int], None]
+
+
+def convert(
+    src: Annotated[str, typer.Argument(metavar="IN", help="File, .safetensors.index.json or folder.")],
+    dst: Annotated[str, typer.Argument(metavar="OUT", help="File or folder; the ending chooses the type.")],
+    src_format: Annotated[
+        str | None, typer.Option("--from", help="Format of the input; by default the recorded.")
+    ] = None,
+    dst_format: Annotated[
+        str | None, typer.Option("--to", help="Format of the output; by default the recorded plain.")
+    ] = None,
+    shape: Annotated[str | None, typer.Option(help="The tensor's own sizes: 1,3,224,224 or 1x3x224x224.")] = None,
+    c0: Annotated[int | None, typer.Option("--c0", help="Block of the channel or column axis of the output.")] = None,
+    groups: Annotated[int, typer.Option(help="Convolution groups of FRACTAL_Z.")] = 1,
+    dtype: Annotated[
+        str | None, typer.Option(help="Element type to see raw data as: bfloat16, float8_e4m3fn, ...")
+    ] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Convert only these tensors.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Do not convert these tensors.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Threads.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Skip outputs made from this input with these options.")
+    ] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Read back, convert back, compare.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done with each tensor, and why.")
+    ] = False,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler: tcp://host:port.")] = None,
+    max_memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of all slabs in flight.")] = "256M",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Convert a file, a checkpoint or a folder, streaming; the way back needs no options.
+
+    Exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files.
+    """
+    from xascend import files
+
+    with _progress(shown=not (quiet or as_json or dry_run) and sys.stderr.isatty()) as progress:
+        report = files.convert(
+            src,
+            dst,
+            src_format=_format(src_format),
+            dst_format=_format(dst_format),
+            shape=None if shape is None else as_sizes(shape),
+            c0=c0,
+            groups=groups,
+            dtype=dtype,
+            include=include or (),
+            exclude=exclude or (),
+            device=device,
+            jobs=jobs,
+            resume=resume,
+            verify=verify,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            scheduler=scheduler,
+            max_bytes=as_bytes(max_memory),
+            progress=progress,
+        )
+    status = 1 if report.failed else 0
+    if as_json:
+        fields = {"status": status, **asdict(report), "failed": [tensor.name for tensor in report.failed]}
+        print(json.dumps(fields))
+    elif not quiet:
+        _print(report)
+    for tensor in report.failed:
+        print(f"xascend: error: {tensor.name} in {tensor.file}: {tensor.reason}", file=sys.stderr)
+    return status
+
+
+def _format(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+def _print(report: Report) -> None:
+    for path in report.skipped:
+        print(f"skipped {path}: complete")
+    if report.dry_run:
+        for tensor in report.tensors:
+            print(_line(tensor))
+        return
+    for path in report.written:
+        print(f"wrote {path}")
+    counts = {action: sum(t.action == action for t in report.tensors) for action in ("convert", "copy")}
+    rate = report.bytes_moved / max(report.seconds, 1e-9) / 1e9
+    print(
+        f"{counts['convert']} converted, {counts['copy']} copied, {shown_bytes(report.bytes_moved)} read and written "
+        f"in {report.seconds:.2f} s, {rate:.2f} GB/s"
+    )
+
+
+def _line(tensor: TensorReport) -> str:
+    start = f"{tensor.action} {tensor.name} {tensor.dtype} {shown_shape(tensor.src_shape)}"
+    if tensor.action != "convert":
+        return f"{start}: {tensor.reason}"
+    shape = shown_shape(tensor.dst_shape)
+    return f"{start} {tensor.src_format} -> {tensor.dst_format} {shape}, {tensor.nbytes} bytes"
+
+
+@contextmanager
+def _progress(shown: bool) -> Iterator[Progress | None]:
+    if not shown:
+        yield None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns: tuple[Any, ...] = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TextColumn("{task.fields[rate]}"),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("converting", total=None, rate="")
+
+        def advance(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=done, total=total, rate=f"{(speed or 0) / 1e9:.2f} GB/s")
+
+        yield advance

@@ -1,0 +1,267 @@
+"""`convert`: from an input to its outputs, whole files at a time."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from xascend._plan import as_shape, as_size
+from xascend.files.atomic import atomic_outputs
+from xascend.files.choice import Choice, Request, choose
+from xascend.files.device import as_device
+from xascend.files.existing import check_outputs
+from xascend.files.index import index_text, require_covered
+from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, write_job
+from xascend.files.record import FileRecord, Stamp
+from xascend.files.report import Report, TensorReport
+from xascend.files.safetensors import list_safetensors, read_metadata
+from xascend.files.sources import Layout, find_files, list_tensors
+from xascend.files.tasks import release_buffers
+from xascend.files.tensor import as_dtype
+from xascend.files.workers import workers
+from xascend.formats import as_format
+
+__all__ = ["DEFAULT_MAX_BYTES", "convert"]
+
+DEFAULT_MAX_BYTES = 256 << 20
+
+
+def convert(
+    src: str | Path,
+    dst: str | Path,
+    *,
+    src_format: Any = None,
+    dst_format: Any = None,
+    shape: Sequence[int] | None = None,
+    c0: int | None = None,
+    groups: int = 1,
+    dtype: Any = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    device: str = "auto",
+    jobs: int = 1,
+    resume: bool = False,
+    verify: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    scheduler: str | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Convert the tensors of a file, a checkpoint in shards or a folder from one storage format to another.
+
+    Data are memory-mapped and streamed in slabs. Every output appears under its name only when it is complete, with a
+    record of formats and sizes, so that the way back needs no options and a second conversion is refused.
+
+    Parameters
+    ----------
+    src
+        A ``.npy``, ``.npz``, ``.bin`` or ``.safetensors`` file, the ``.safetensors.index.json`` of a checkpoint in
+        shards, or a folder of such files; other files of a folder are copied.
+    dst
+        Output file, of any of the types, or output folder.
+    src_format, dst_format
+        Formats as `trans_data` takes them. Left out: the recorded format, and the plain format it came from.
+    shape
+        The tensor's own sizes, as in `trans_data`; a ``.bin`` file needs them unless it has a record.
+    c0, groups
+        As in `trans_data`.
+    dtype
+        Element type to see the data as, where the file cannot name it; a view of the same item size, never a cast.
+    include, exclude
+        Globs on tensor names; tensors not chosen, and those that the formats cannot hold, are copied unchanged
+        (left out where the output is a ``.npy`` or ``.bin`` file, which holds one tensor).
+    device
+        ``"auto"`` and ``"cpu"``: host memory. ``"cuda"`` or ``"cuda:N"``: each slab by way of that device.
+    jobs
+        Threads, at least 1.
+    resume
+        Skip outputs that were made from the same input, by size and time of change, with the same options.
+    verify
+        Read every output back, convert it back and compare it with the input before it gets its name.
+    overwrite
+        Replace outputs that exist; otherwise they are an error before anything is read.
+    dry_run
+        Decide and check everything, write nothing.
+    scheduler
+        Address of a Dask scheduler whose workers see the same files; then `jobs` has no effect.
+    max_bytes
+        Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut.
+    progress
+        Called with the bytes written so far and in total.
+
+    Returns
+    -------
+    Report
+        What was done. Where a tensor failed, its output file was given up and the others were written.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An option or the input does not fit; nothing was written.
+    OSError
+        A file cannot be read or written; outputs written so far are complete.
+
+    Notes
+    -----
+    Formats: "Data formats" and "Key fractal formats" in the Ascend C developer guide.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from xascend import files
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> np.save(folder / "x.npy", np.arange(560, dtype=np.float16).reshape(20, 28))
+    >>> files.convert(folder / "x.npy", folder / "y.npy", src_format="ND", dst_format="NZ").tensors[0].dst_shape
+    (2, 2, 16, 16)
+    >>> files.convert(folder / "y.npy", folder / "z.npy").tensors[0].dst_shape
+    (20, 28)
+    """
+    request = Request(
+        None if src_format is None else as_format("src_format", src_format),
+        None if dst_format is None else as_format("dst_format", dst_format),
+        None if shape is None else as_shape("shape", shape),
+        None if c0 is None else as_size("c0", c0),
+        as_size("groups", groups),
+        None if dtype is None else as_dtype(dtype),
+        _globs("include", include),
+        _globs("exclude", exclude),
+    )
+    jobs, max_bytes = as_size("jobs", jobs), as_size("max_bytes", max_bytes)
+    number = as_device(device)
+    started = time.monotonic()
+    layout = find_files(Path(src), Path(dst))
+    pending, skipped = check_outputs(layout, request, resume, overwrite)
+    planned = _plan(layout, pending, request)
+    reports = [_report(choice, job) for job in planned for choice in job.choices]
+    written: list[str] = []
+    moved = 0
+    if not dry_run:
+        if planned:
+            _require_work(planned)
+        total = sum(nbytes_of(choice) for job in planned for choice in job.choices)
+        done = 0
+
+        def on_bytes(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress(done, total)
+
+        with _folders(layout, pending), workers(jobs, scheduler) as run:
+            settings = Settings(run, number, max(1, max_bytes // jobs), verify, on_bytes)
+            reports, written, moved = _write_all(planned, settings)
+            if len(written) == len(planned):
+                written += _write_others(layout, pending)
+    return Report(tuple(reports), tuple(written), tuple(skipped), moved, time.monotonic() - started, dry_run)
+
+
+def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(globs, str):
+        raise TypeError(f"`{name}` must be a list of globs, got the text {globs!r}")
+    return tuple(globs)
+
+
+def _plan(layout: Layout, pending: Layout, request: Request) -> list[Job]:
+    stamps = [Stamp.of(source) for source, _ in layout.data]
+    listed = [list_tensors(source, request) for source, _ in layout.data]
+    for index, _ in layout.indexes:
+        held = zip(layout.data, listed, strict=True)
+        require_covered(index, {source: frozenset(tensor.name for tensor in file) for (source, _), file in held})
+    recorded = any(tensor.record is not None and tensor.record.is_blocked for file in listed for tensor in file)
+    jobs = []
+    for (source, out), stamp, tensors in zip(layout.data, stamps, listed, strict=True):
+        if (source, out) not in pending.data:
+            continue
+        choices = tuple(choose(tensor, request, recorded) for tensor in tensors)
+        if out.suffix in (".npy", ".bin"):
+            choices = tuple(choice for choice in choices if request.selects(choice.tensor.name))
+        metadata = read_metadata(source)[0] if source.suffix == ".safetensors" else {}
+        jobs.append(make_job(source, out, choices, FileRecord({}, stamp, request.to_json()), metadata))
+    return jobs
+
+
+def _require_work(jobs: list[Job]) -> None:
+    choices = [choice for job in jobs for choice in job.choices]
+    if not choices:
+        raise ValueError(f"there is nothing to convert: {jobs[0].source} holds no tensor that was chosen")
+    if not any(choice.plan for choice in choices):
+        raise ValueError(
+            f"there is nothing to convert: {choices[0].tensor.name}: {choices[0].reason}"
+            + (f" (and {len(choices) - 1} more)" if len(choices) > 1 else "")
+        )
+
+
+def _report(choice: Choice, job: Job) -> TensorReport:
+    tensor, plan = choice.tensor, choice.plan
+    formats = (plan.src_format.value, plan.dst_format.value) if plan else ("", "")
+    action, sizes = "convert" if plan else "copy", (tensor.shape, choice.shape)
+    return TensorReport(
+        tensor.name, str(job.source), action, choice.reason, tensor.type_name, *formats, *sizes, nbytes_of(choice)
+    )
+
+
+@contextmanager
+def _folders(layout: Layout, pending: Layout) -> Iterator[None]:
+    """Make the folders of an output folder; on an exception those that stayed empty go again, and slab memory too."""
+    made: list[Path] = []
+    try:
+        if layout.is_folder:
+            for _, out in (*pending.data, *pending.copies, *pending.indexes):
+                missing = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
+                for folder in reversed(missing):
+                    folder.mkdir()
+                    made.append(folder)
+        yield
+    except BaseException:
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    finally:
+        release_buffers()
+
+
+def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport], list[str], int]:
+    reports: list[TensorReport] = []
+    written: list[str] = []
+    moved = 0
+    for job in jobs:
+        entries = [_report(choice, job) for choice in job.choices]
+        try:
+            write_job(job, settings)
+        except TensorError as error:
+            entries = [
+                replace(entry, action="failed", reason=error.failures[entry.name])
+                if entry.name in error.failures
+                else replace(entry, action="dropped", reason=f"{job.out} was given up")
+                for entry in entries
+            ]
+        else:
+            written.append(str(job.out))
+            moved += sum(choice.tensor.nbytes + nbytes_of(choice) for choice in job.choices)
+        reports += entries
+    return reports, written, moved
+
+
+def _write_others(layout: Layout, pending: Layout) -> list[str]:
+    """Copy the other files of a folder and write its indexes anew; return what was written."""
+    for source, out in pending.copies:
+        with atomic_outputs((out, source.stat().st_size)) as (temporary,):
+            shutil.copyfile(source, temporary)
+            shutil.copystat(source, temporary)
+    for index, out in layout.indexes:
+        shards = {out.name: out for source, out in layout.data if source.parent == index.parent}
+        held = {
+            (n, t.name): t.nbytes for n, p in shards.items() if p.suffix == ".safetensors" for t in list_safetensors(p)
+        }
+        text = index_text(index, held).encode()
+        with atomic_outputs((out, len(text))) as (temporary,):
+            temporary.write_bytes(text)
+    return [str(out) for _, out in (*pending.copies, *layout.indexes)]

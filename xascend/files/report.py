@@ -1,0 +1,73 @@
+"""What a conversion did, tensor by tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Report", "TensorReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorReport:
+    """What happened to one tensor.
+
+    Attributes
+    ----------
+    name, file
+        The tensor, and the input file that holds it.
+    action
+        ``"convert"`` or ``"copy"`` where it was done (or, in a dry run, would be), ``"failed"`` where it went wrong,
+        ``"dropped"`` where its output file was given up because another tensor of it failed.
+    reason
+        Why it was copied, or what went wrong.
+    dtype
+        Element type.
+    src_format, dst_format
+        Formats of a conversion, otherwise empty.
+    src_shape, dst_shape
+        Shapes of the array in the input and in the output.
+    nbytes
+        Bytes of the array in the output.
+    """
+
+    name: str
+    file: str
+    action: str
+    reason: str
+    dtype: str
+    src_format: str
+    dst_format: str
+    src_shape: tuple[int, ...]
+    dst_shape: tuple[int, ...]
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a call of `convert` did.
+
+    Attributes
+    ----------
+    tensors
+        One entry per tensor, without those of skipped files.
+    written, skipped
+        Output files that were written, and that `resume` found complete.
+    bytes_moved
+        Bytes read plus bytes written.
+    seconds
+        Time it took, from the first file to the last.
+    dry_run
+        Whether nothing was written because that was asked for.
+    """
+
+    tensors: tuple[TensorReport, ...]
+    written: tuple[str, ...]
+    skipped: tuple[str, ...]
+    bytes_moved: int
+    seconds: float
+    dry_run: bool
+
+    @property
+    def failed(self) -> tuple[TensorReport, ...]:
+        """The tensors that went wrong."""
+        return tuple(tensor for tensor in self.tensors if tensor.action == "failed")

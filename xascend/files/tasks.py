@@ -1,0 +1,149 @@
+"""A tensor's way into an output file, cut into independent tasks of bounded size."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xascend._slabs import Slab, slabs
+from xascend.files.choice import Choice
+from xascend.files.device import convert_slab
+from xascend.files.tensor import StoredTensor
+
+__all__ = ["Target", "Task", "copy_parts", "produce", "release_buffers", "rows", "run_task", "tasks_of"]
+
+_NATIVE = "<" if sys.byteorder == "little" else ">"
+_LOCAL = threading.local()
+
+Part = Slab | slice
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The output file that tasks write into.
+
+    Attributes
+    ----------
+    path
+        The file, which exists.
+    little_endian
+        Whether it takes no other byte order.
+    device
+        Number of the CUDA device that converts, or None.
+    sync
+        Whether each task waits until its data is on the disk, because it may run on another machine.
+    """
+
+    path: str
+    little_endian: bool
+    device: int | None
+    sync: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Parts of one tensor and where they go; it can be sent to another process that sees the same files.
+
+    Attributes
+    ----------
+    tensor
+        The tensor to read.
+    parts
+        Slabs to convert, or ranges to copy unchanged, in the order of the output.
+    target, offset
+        The output file, and where in it the first part begins.
+    """
+
+    tensor: StoredTensor
+    parts: tuple[Part, ...]
+    target: Target
+    offset: int
+
+
+def rows(tensor: StoredTensor, array: npt.NDArray[Any], /) -> npt.NDArray[Any]:
+    """Return an array as its copying walks it: flat where that needs no copy, otherwise along the first axis."""
+    return array if tensor.walks_rows else array.reshape(-1)
+
+
+def copy_parts(tensor: StoredTensor, max_bytes: int, /) -> Iterator[slice]:
+    """Yield the ranges in which a tensor is copied unchanged."""
+    count = tensor.shape[0] if tensor.walks_rows else tensor.nbytes // tensor.dtype.itemsize
+    step = max(1, max_bytes * count // max(tensor.nbytes, 1))
+    yield from (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def tasks_of(choice: Choice, offset: int, target: Target, max_bytes: int, /) -> Iterator[Task]:
+    """Yield the tasks for one tensor whose data begin at `offset`.
+
+    A compressed tensor is one task, so that it is decompressed once.
+    """
+    tensor, itemsize = choice.tensor, choice.tensor.dtype.itemsize
+    parts: Iterator[Part]
+    parts = copy_parts(tensor, max_bytes) if choice.plan is None else slabs(choice.plan, max_bytes // itemsize)
+    if tensor.member:
+        yield Task(tensor, tuple(parts), target, offset)
+        return
+    row = tensor.nbytes // max(tensor.shape[0], 1) if tensor.walks_rows else itemsize
+    for part in parts:
+        yield Task(tensor, (part,), target, offset)
+        if isinstance(part, Slab):
+            offset += math.prod(part.plan.dst_shape) * itemsize
+        else:
+            offset += (part.stop - part.start) * row
+
+
+def produce(task: Task, /) -> Iterator[memoryview]:
+    """Yield the bytes of the task's parts; each is valid until the next is asked for."""
+    array = task.tensor.load()
+    order = task.tensor.dtype.byteorder
+    swap = task.target.little_endian and (order == ">" or (order == "=" and _NATIVE == ">"))
+    for part in task.parts:
+        if isinstance(part, Slab):
+            data = _buffer(math.prod(part.plan.dst_shape), array.dtype).reshape(part.plan.dst_shape)
+            convert_slab(part.plan, array[part.src], data, task.target.device)
+        else:
+            source = rows(task.tensor, array)[part]
+            data = _buffer(source.size, array.dtype).reshape(source.shape)
+            data[...] = source
+        if swap:
+            data.byteswap(inplace=True)
+        flat: Any = data.reshape(-1).view(np.uint8)
+        yield memoryview(flat)
+
+
+def run_task(task: Task, /) -> int:
+    """Carry a task out and return the bytes written."""
+    written = 0
+    with Path(task.target.path).open("r+b", buffering=0) as stream:
+        stream.seek(task.offset)
+        for data in produce(task):
+            written += data.nbytes
+            while data:
+                data = data[stream.write(data) :]
+        if task.target.sync:
+            os.fsync(stream.fileno())
+    return written
+
+
+def _buffer(count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return memory of this thread for `count` elements; fresh memory would cost as much as the move."""
+    nbytes = count * dtype.itemsize
+    held = getattr(_LOCAL, "buffer", None)
+    if held is None or held.nbytes < nbytes:
+        _LOCAL.buffer = None
+        _LOCAL.buffer = held = np.empty(nbytes, np.uint8)
+    return np.asarray(held[:nbytes]).view(dtype)
+
+
+def release_buffers() -> None:
+    """Give back the memory that this thread holds for slabs."""
+    _LOCAL.buffer = None
