@@ -225,10 +225,20 @@ def test_svg_has_a_cell_for_every_place(
     drawn = [cell for kind in ("source", "element", "padding") for cell in cells(root, kind)]
     boxes = [tuple(float(cell.get(name)) for name in ("x", "y", "width", "height")) for cell in drawn]
     assert all(x > 0 and y > 0 and x + w < width and y + h < height for x, y, w, h in boxes)
-    middles = {(round((x + w / 2) / 9), round((y + h / 2) / 9)) for x, y, w, h in boxes}
-    assert len(middles) == len(boxes)  # a cell is at least 18 wide and high, so none covers another
     labels = list(root.iter(f"{SVG}text"))
     assert all(0 < float(label.get("x")) < width and 0 < float(label.get("y")) < height for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dst"), [((20, 28), "NZ"), ((2, 9, 9), "ZZ"), ((20, 5, 2, 2), "FRACTAL_Z"), ((2, 3, 4, 5), "NHWC")]
+)
+def test_no_cell_covers_another(tmp_path: Path, shape: tuple[int, ...], dst: str) -> None:
+    root = svg(tmp_path / "a.svg", shape, dst, c0=8 if dst == "ZZ" else None)
+    drawn = [cell for kind in ("source", "element", "padding") for cell in cells(root, kind)]
+    x, y = (np.array([float(cell.get(axis)) for cell in drawn]) for axis in "xy")
+    width, height = (float(drawn[0].get(name)) - 0.01 for name in ("width", "height"))
+    near = (abs(x[:, None] - x) < width) & (abs(y[:, None] - y) < height)
+    assert near.sum() == len(drawn)  # each is near to itself alone
 
 
 def test_svg_marks_an_element_alike_on_both_sides(tmp_path: Path) -> None:
