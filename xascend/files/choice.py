@@ -100,7 +100,7 @@ def choose(tensor: StoredTensor, request: Request, others_recorded: bool, /) -> 
         return Choice(tensor, None, "no record of a conversion", record)
     if src is None or dst is None:
         missing = "src_format (--from)" if src is None else "dst_format (--to)"
-        raise ValueError(f"`{missing}` is needed: {tensor.name} in {tensor.path} has no record of a conversion to undo")
+        raise ValueError(f"`{missing}` is needed: nothing recorded of {tensor.name} in {tensor.path} tells it")
     if record is not None:
         _require_consistent(tensor.name, record, request, src, dst)
     reason = _reason_not_held(tensor, record, src, dst)

@@ -21,7 +21,7 @@ from xascend.files.record import FileRecord, Stamp
 from xascend.files.report import Report, TensorReport
 from xascend.files.safetensors import list_safetensors, read_metadata
 from xascend.files.sources import Layout, find_files, list_tensors
-from xascend.files.tasks import release_buffers
+from xascend.files.tasks import release_memory
 from xascend.files.tensor import as_dtype
 from xascend.files.workers import workers
 from xascend.formats import as_format
@@ -29,6 +29,7 @@ from xascend.formats import as_format
 __all__ = ["DEFAULT_MAX_BYTES", "convert"]
 
 DEFAULT_MAX_BYTES = 256 << 20
+_CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
 
 
 def convert(
@@ -155,7 +156,10 @@ def convert(
                 progress(done, total)
 
         with _folders(layout, pending), workers(jobs, scheduler) as run:
-            settings = Settings(run, number, max(1, max_bytes // jobs), verify, on_bytes)
+            slab_bytes = max(1, max_bytes // jobs)
+            if number is None and scheduler is None:
+                slab_bytes = min(slab_bytes, _CACHED_BYTES)
+            settings = Settings(run, number, slab_bytes, verify, on_bytes)
             reports, written, moved = _write_all(planned, settings)
             if len(written) == len(planned):
                 written += _write_others(layout, pending)
@@ -225,7 +229,7 @@ def _folders(layout: Layout, pending: Layout) -> Iterator[None]:
                 folder.rmdir()
         raise
     finally:
-        release_buffers()
+        release_memory()
 
 
 def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport], list[str], int]:

@@ -18,26 +18,21 @@ def check_outputs(layout: Layout, request: Request, resume: bool, overwrite: boo
     inputs = {_identity(path) for path, _ in (*layout.data, *layout.copies, *layout.indexes)}
     data, copies, skipped = [], [], []
     for source, out in layout.data:
-        if _is_free(out, inputs, overwrite):
-            data.append((source, out))
-        elif resume and _is_complete(source, out, request):
+        if resume and out.is_file() and _is_complete(source, out, request):
             skipped.append(str(out))
-        else:
+            continue
+        if not _is_free(out, inputs, overwrite):
             raise _exists(out, resume)
-        if (
-            out.suffix != ".safetensors"
-            and str(out) not in skipped
-            and not _is_free(sidecar_path(out), inputs, overwrite)
-        ):
-            raise _exists(sidecar_path(out), resume)
+        sidecar = sidecar_path(out)  # without its data it is what an interruption left, and may go when resuming
+        if out.suffix != ".safetensors" and not _is_free(sidecar, inputs, overwrite or resume):
+            raise _exists(sidecar, resume)
+        data.append((source, out))
     for source, out in layout.copies:
-        if _is_free(out, inputs, overwrite):
-            copies.append((source, out))
-        elif not resume or (Stamp.of(source).size, Stamp.of(source).mtime_ns) != (
-            Stamp.of(out).size,
-            Stamp.of(out).mtime_ns,
-        ):
+        if resume and out.is_file() and _age(source) == _age(out):
+            continue
+        if not _is_free(out, inputs, overwrite):
             raise _exists(out, resume)
+        copies.append((source, out))
     for _, out in layout.indexes:
         if not _is_free(out, inputs, overwrite or resume):
             raise _exists(out, resume)
@@ -47,6 +42,11 @@ def check_outputs(layout: Layout, request: Request, resume: bool, overwrite: boo
 def _identity(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_dev, status.st_ino
+
+
+def _age(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _is_free(out: Path, inputs: set[tuple[int, int]], overwrite: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -19,7 +20,7 @@ from xascend.files.choice import Choice
 from xascend.files.device import convert_slab
 from xascend.files.tensor import StoredTensor
 
-__all__ = ["Target", "Task", "copy_parts", "produce", "release_buffers", "rows", "run_task", "tasks_of"]
+__all__ = ["Target", "Task", "copy_parts", "produce", "release_memory", "rows", "run_task", "tasks_of"]
 
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LOCAL = threading.local()
@@ -103,7 +104,7 @@ def tasks_of(choice: Choice, offset: int, target: Target, max_bytes: int, /) -> 
 
 def produce(task: Task, /) -> Iterator[memoryview]:
     """Yield the bytes of the task's parts; each is valid until the next is asked for."""
-    array = task.tensor.load()
+    array = task.tensor.load() if task.target.sync or task.tensor.member else _mapped(task.tensor)
     order = task.tensor.dtype.byteorder
     swap = task.target.little_endian and (order == ">" or (order == "=" and _NATIVE == ">"))
     for part in task.parts:
@@ -144,6 +145,13 @@ def _buffer(count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.asarray(held[:nbytes]).view(dtype)
 
 
-def release_buffers() -> None:
-    """Give back the memory that this thread holds for slabs."""
+@functools.lru_cache(maxsize=1)
+def _mapped(tensor: StoredTensor) -> npt.NDArray[Any]:
+    """Return the tensor's map, kept from slab to slab so that its pages are not looked up again for each."""
+    return tensor.load()
+
+
+def release_memory() -> None:
+    """Give back the memory that this thread holds for slabs, and the map of the last tensor."""
     _LOCAL.buffer = None
+    _mapped.cache_clear()
