@@ -34,8 +34,11 @@ for command in (convert, info, formats, locate):
     app.command()(command)
 
 
-class Interrupted(KeyboardInterrupt):
-    """The process was told to stop by a signal; `status` is the exit status that a shell expects."""
+class Interrupted(BaseException):
+    """The process was told to stop by a signal; `status` is the exit status that a shell expects.
+
+    No KeyboardInterrupt, which typer would turn into its own exit.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -59,7 +62,7 @@ def _root(
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Turn signals to stop into an exception, so that temporary files go; a second signal cannot disturb that."""
+    """Turn signals to stop into an exception, so that temporary files go; further ones are ignored until the exit."""
     numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
     caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
@@ -69,13 +72,14 @@ def _signals_raise() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise Interrupted(number)
 
+    for number in caught:
+        signal.signal(number, stop)
     try:
-        for number in caught:
-            signal.signal(number, stop)
         yield
     finally:
         for number in caught:
-            signal.signal(number, before[number])
+            if signal.getsignal(number) is stop:
+                signal.signal(number, before[number])
 
 
 def run(arguments: Sequence[str], /) -> int:

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["TEMPORARY_PREFIX", "atomic_outputs"]
@@ -33,7 +33,8 @@ def atomic_outputs(*outputs: tuple[Path, int]) -> Iterator[tuple[Path, ...]]:
             temporary.replace(path)
     except BaseException:
         for temporary in temporaries:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # what went wrong first is what to tell
+                temporary.unlink()
         raise
     if os.name == "posix":
         for folder in {path.parent for path, _ in outputs}:

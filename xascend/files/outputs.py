@@ -141,14 +141,21 @@ def _tasks(job: Job, target: Target, max_bytes: int) -> Iterator[Task]:
 
 
 def _write_archive(job: Job, temporary: Path, target: Target, settings: Settings) -> None:
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for choice in job.choices:
-            with archive.open(member_info(choice.tensor.name), "w", force_zip64=True) as stream:
-                stream.write(npy_header(choice.tensor.dtype, choice.shape))
-                for task in tasks_of(choice, 0, target, settings.max_bytes):
-                    for data in produce(task):
-                        stream.write(data)
-                        settings.on_bytes(data.nbytes)
+    name = ""
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for choice in job.choices:
+                name = choice.tensor.name
+                with archive.open(member_info(name), "w", force_zip64=True) as stream:
+                    stream.write(npy_header(choice.tensor.dtype, choice.shape))
+                    for task in tasks_of(choice, 0, target, settings.max_bytes):
+                        for data in produce(task):
+                            stream.write(data)
+                            settings.on_bytes(data.nbytes)
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write: {error.strerror}", str(job.out)) from error
+    except Exception as error:
+        raise TensorError({name: _told(error)}) from error
 
 
 def _told(error: Exception) -> str:

@@ -81,7 +81,7 @@ def _run_on_cluster(client: Any, tasks: Iterable[Task]) -> Generator[Outcome]:
         for task in tasks
     }
     try:
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             try:
                 outcome = future.result()
             except Exception as error:  # a lost worker, for instance

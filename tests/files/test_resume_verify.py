@@ -1,0 +1,144 @@
+"""Going on after an interruption, checking what was written, and never replacing what nobody asked to replace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from xascend import files
+from xascend.files import tasks
+
+ND_NZ = {"src_format": "ND", "dst_format": "NZ"}
+
+
+def make_shards(folder: Path, counting: Callable) -> Path:
+    folder.mkdir()
+    for n in range(3):
+        save_file({f"w{n}": counting((40, 30 + n), "float16")}, folder / f"shard{n}.safetensors")
+    (folder / "config.json").write_text("{}")
+    return folder
+
+
+def test_an_existing_output_is_refused_before_anything_is_read(tmp_path: Path, digest: Callable) -> None:
+    (tmp_path / "x.npy").write_bytes(b"no array at all")
+    for existing in ("y.npy", "y.npy.json"):
+        (tmp_path / existing).write_text("mine")
+        before = digest(tmp_path)
+        with pytest.raises(FileExistsError, match="`overwrite`"):
+            files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
+        assert digest(tmp_path) == before
+        (tmp_path / existing).unlink()
+
+
+def test_overwrite(tmp_path: Path, counting: Callable) -> None:
+    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
+    for existing in ("y.npy", "y.npy.json"):
+        (tmp_path / existing).write_text("mine")
+    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", overwrite=True, **ND_NZ)
+    assert np.load(tmp_path / "y.npy").shape == (2, 2, 16, 16)
+    (tmp_path / "folder.npy").mkdir()
+    files.convert(tmp_path / "x.npy", tmp_path / "folder.npy", **ND_NZ)
+    assert (tmp_path / "folder.npy" / "x.npy").exists()
+
+
+@pytest.mark.parametrize("kind", [".npy", ".npz", ".bin", ".safetensors"])
+def test_resume_skips_what_is_complete(tmp_path: Path, counting: Callable, kind: str) -> None:
+    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
+    out = tmp_path / f"y{kind}"
+    arguments: Any = (tmp_path / "x.npy", out)
+    assert files.convert(*arguments, resume=True, **ND_NZ).written == (str(out),)
+    before = out.stat().st_mtime_ns
+    for options in ({}, {"overwrite": True}):
+        report = files.convert(*arguments, resume=True, **options, **ND_NZ)
+        assert (report.written, report.skipped) == ((), (str(out),))
+    assert out.stat().st_mtime_ns == before
+    with pytest.raises(FileExistsError, match="was not made from this input with these options"):
+        files.convert(*arguments, resume=True, c0=8, **ND_NZ)
+    os.utime(tmp_path / "x.npy", ns=(0, 0))
+    with pytest.raises(FileExistsError, match="was not made from this input with these options"):
+        files.convert(*arguments, resume=True, **ND_NZ)
+    assert files.convert(*arguments, resume=True, overwrite=True, **ND_NZ).written == (str(out),)
+
+
+def test_resume_replaces_a_sidecar_without_its_data(tmp_path: Path, counting: Callable) -> None:
+    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
+    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
+    (tmp_path / "y.npy").unlink()
+    assert files.convert(tmp_path / "x.npy", tmp_path / "y.npy", resume=True, **ND_NZ).written
+
+
+def test_resume_does_the_rest_of_a_folder(tmp_path: Path, counting: Callable, digest: Callable) -> None:
+    source, out = make_shards(tmp_path / "in", counting), tmp_path / "out"
+    files.convert(source, out, **ND_NZ)
+    complete = digest(out)
+    for missing in (["shard1.safetensors"], ["config.json"], list(complete)):
+        for name in missing:
+            (out / name).unlink()
+        report = files.convert(source, out, resume=True, **ND_NZ)
+        assert sorted(Path(path).name for path in report.written) == sorted(missing)
+        assert digest(out) == complete
+    (out / "config.json").write_text("changed")
+    with pytest.raises(FileExistsError, match=r"config\.json"):
+        files.convert(source, out, resume=True, **ND_NZ)
+
+
+def spoiling(names: set[int]) -> Callable:
+    """Return a converter that spoils tensors with so many columns."""
+    convert_slab = tasks.convert_slab
+
+    def spoil(plan: Any, x: Any, out: Any, device: Any) -> None:
+        convert_slab(plan, x, out, device)
+        if plan.sizes[-1] in names:
+            out.reshape(-1)[5] = 77
+
+    return spoil
+
+
+def test_verify_finds_what_went_wrong(tmp_path: Path, counting: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_file({f"w{n}": counting((40, n), "float16") for n in (30, 31, 32)}, tmp_path / "x.safetensors")
+    monkeypatch.setattr(tasks, "convert_slab", spoiling({31}))
+    for kind in (".safetensors", ".npz"):
+        report = files.convert(tmp_path / "x.safetensors", tmp_path / f"y{kind}", verify=True, **ND_NZ)
+        assert [tensor.name for tensor in report.failed] == ["w31"]
+        assert report.failed[0].reason == "converted back, what was written differs from the source"
+        assert {tensor.name: tensor.action for tensor in report.tensors} == {
+            "w30": "dropped",
+            "w31": "failed",
+            "w32": "dropped",
+        }
+        assert report.written == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+def test_the_good_shards_are_kept(tmp_path: Path, counting: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out = make_shards(tmp_path / "in", counting), tmp_path / "out"
+    monkeypatch.setattr(tasks, "convert_slab", spoiling({31}))
+    report = files.convert(source, out, verify=True, **ND_NZ)
+    assert [tensor.name for tensor in report.failed] == ["w1"]
+    assert sorted(path.name for path in out.iterdir()) == ["shard0.safetensors", "shard2.safetensors"]
+    monkeypatch.undo()
+    assert not files.convert(source, out, verify=True, resume=True, **ND_NZ).failed
+    assert len(list(out.iterdir())) == 4
+
+
+def test_verify_sees_a_spoiled_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_file({"w": np.ones((4, 4)), "bias": np.arange(9)}, tmp_path / "x.safetensors")
+    run_task = tasks.run_task
+
+    def spoil(task: tasks.Task) -> int:
+        written = run_task(task)
+        if task.tensor.name == "bias":
+            with Path(task.target.path).open("r+b") as stream:
+                stream.seek(task.offset)
+                stream.write(b"\x55")
+        return written
+
+    monkeypatch.setattr("xascend.files.workers.run_task", spoil)
+    report = files.convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", verify=True, **ND_NZ)
+    assert [(t.name, t.reason) for t in report.failed] == [("bias", "what was written differs from the source")]
