@@ -54,8 +54,7 @@ def _to_storage(xp: Any, x: Array, fmt: Format, c0: int, axes: Sequence[str], gr
         pieces += [(name, "1"), (name, "0")] if block else [(name, "")]
         extents += [size // block, block] if block else [size]
     x = xp.reshape(x, tuple(extents))
-    order = [piece for merged in bound.stored for piece in merged if piece in pieces]
-    distinct = list(dict.fromkeys(order))
+    distinct = list(dict.fromkeys(piece for merged in bound.stored for piece in merged if piece in pieces))
     x = xp.permute_dims(x, tuple(pieces.index(piece) for piece in distinct))
     if layout.is_diagonal:
         return _diagonal(xp, x, x.ndim - 1, pad_value)
@@ -84,9 +83,8 @@ def _to_logical(
     }
     stored = list(extent)
     x = xp.reshape(x, tuple(extent[piece] for piece in stored))
-    order = [piece for name in axes for piece in stored if piece[0] == name]  # the count comes before the inside
-    order.sort(key=lambda piece: (axes.index(piece[0]), piece[1] == "0"))
-    order += [piece for piece in stored if piece[0] not in axes]
+    order = [(name, part) for name in axes for part in ("1", "0", "") if (name, part) in extent]
+    order += [piece for piece in stored if piece not in order]
     x = xp.permute_dims(x, tuple(stored.index(piece) for piece in order))
     padded = [sizes[name] if name not in bound.blocks else extent[name, "1"] * bound.blocks[name] for name in axes]
     x = xp.reshape(x, tuple(padded))

@@ -41,14 +41,11 @@ def slabs(plan: Plan, max_elements: int, /) -> Iterator[Slab]:
     whole = Slab(tuple(slice(0, n) for n in plan.src_shape), tuple(slice(0, n) for n in plan.dst_shape), plan)
     axis = _outermost(plan)
     places = [_place(plan, fmt, c0, axis) for fmt, c0 in _sides(plan)] if axis else []
-    if whole.elements <= max_elements or not axis or None in places:
-        yield whole
-        return
     sizes = dict(zip(plan.axes, plan.sizes, strict=True))
     blocks = [bind(fmt, stored_axes(plan, fmt), c0).blocks.get(axis, 1) for fmt, c0 in _sides(plan)]
     unit = math.lcm(*blocks)
-    units = ceil_div(sizes[axis], unit)
-    if units == 1:
+    units = ceil_div(sizes[axis], unit) if axis and None not in places else 1
+    if units == 1 or whole.elements <= max_elements:
         yield whole
         return
     step = unit * max(1, units * max_elements // max(whole.elements, 1))
@@ -72,17 +69,17 @@ def _sides(plan: Plan) -> tuple[tuple[Format, int], ...]:
     return (plan.src_format, plan.src_c0), (plan.dst_format, plan.dst_c0)
 
 
-def _outermost(plan: Plan) -> str | None:
-    """Return the logical axis that is cut first in the destination's memory, or None where no axis can be."""
+def _outermost(plan: Plan) -> str:
+    """Return the logical axis that is cut first in the destination's memory, or "" where no axis can be."""
     if plan.groups > 1 or any(fmt.layout.fused for fmt, _ in _sides(plan)):
-        return None
+        return ""
     bound = bind(plan.dst_format, stored_axes(plan, plan.dst_format), plan.dst_c0)
     sizes = dict(zip(plan.axes, plan.sizes, strict=True))
     for pieces in bound.stored:
         for name, part in pieces:
             if part != "0" and ceil_div(sizes.get(name, 1), bound.blocks.get(name, 1)) > 1:
                 return name
-    return None
+    return ""
 
 
 def _place(plan: Plan, fmt: Format, c0: int, axis: str) -> tuple[int, int] | None:
