@@ -142,11 +142,15 @@ def test_lying_npy_headers(tmp_path: Path, digest: Callable, case: str) -> None:
 
 
 def test_damaged_archives(tmp_path: Path, digest: Callable) -> None:
-    np.savez(tmp_path / "x.npz", w=np.arange(400, dtype=np.int32).reshape(20, 20))
+    np.savez(tmp_path / "x.npz", w=np.arange(90_000, dtype=np.int32).reshape(300, 300))
     content = bytearray((tmp_path / "x.npz").read_bytes())
-    content[600] ^= 1
+    content[200_000] ^= 1
     (tmp_path / "x.npz").write_bytes(content)
-    refused(tmp_path, digest, "x.npz", "Bad CRC-32")
+    before = digest(tmp_path)
+    for out in ("y.safetensors", "y.npz"):
+        report = files.convert(tmp_path / "x.npz", tmp_path / out, src_format="ND", dst_format="NZ")
+        assert [(tensor.name, tensor.reason) for tensor in report.failed] == [("w", "Bad CRC-32 for file 'w.npy'")]
+    assert digest(tmp_path) == before
     (tmp_path / "x.npz").write_bytes(content[:-30])
     refused(tmp_path, digest, "x.npz", "not a readable .npz file")
 

@@ -130,6 +130,15 @@ def test_a_folder_of_every_type(tmp_path: Path, counting: Callable, same_bits: C
     assert (tmp_path / "back" / "d.bin").read_bytes() == x.tobytes()
 
 
+def test_globs_leave_arrays_of_a_folder_as_they_are(tmp_path: Path, counting: Callable, same_bits: Callable) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        np.save(tmp_path / "in" / f"{name}.npy", counting((20, 28), "float16"))
+    files.convert(tmp_path / "in", tmp_path / "out", include=["a"], **ND_NZ)
+    assert np.load(tmp_path / "out" / "a.npy").shape == (2, 2, 16, 16)
+    assert same_bits(np.load(tmp_path / "out" / "b.npy"), counting((20, 28), "float16"))
+
+
 def test_folders_that_do_not_fit(sharded: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
@@ -218,7 +227,7 @@ def test_progress_ends_at_the_total(tmp_path: Path, counting: Callable) -> None:
                 overwrite=True,
                 jobs=jobs,
                 max_bytes=30_000,
-                progress=lambda done, total: calls.append((done, total)),
+                progress=lambda done, total, calls=calls: calls.append((done, total)),
                 **ND_NZ,
             )
             total = 208 * 208 * 2 + 9

@@ -71,7 +71,7 @@ def test_axes_are_not_mixed_up(tmp_path: Path, counting: Callable) -> None:
     files.convert(tmp_path / "x.npy", tmp_path / "y.npy", src_format="NHWC", dst_format="NZ")
     for options in ({"dst_format": "NCHW"}, {"src_format": "NZ", "dst_format": "5HD"}):
         with pytest.raises(
-            ValueError, match="`dst_format` must be ND or NHWC: .* takes other axes; convert back first"
+            ValueError, match=r"`dst_format` must be ND or NHWC: .* takes other axes; convert back first"
         ):
             files.convert(tmp_path / "y.npy", tmp_path / "z.npy", **options)
     files.convert(tmp_path / "y.npy", tmp_path / "z.npy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -75,9 +76,11 @@ def test_resume_replaces_a_sidecar_without_its_data(tmp_path: Path, counting: Ca
 
 def test_resume_does_the_rest_of_a_folder(tmp_path: Path, counting: Callable, digest: Callable) -> None:
     source, out = make_shards(tmp_path / "in", counting), tmp_path / "out"
+    weight_map = {f"w{n}": f"shard{n}.safetensors" for n in range(3)}
+    (source / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
     files.convert(source, out, **ND_NZ)
     complete = digest(out)
-    for missing in (["shard1.safetensors"], ["config.json"], list(complete)):
+    for missing in ([], ["shard1.safetensors"], ["config.json"], list(complete)):
         for name in missing:
             (out / name).unlink()
         report = files.convert(source, out, resume=True, **ND_NZ)

@@ -96,7 +96,7 @@ def test_a_scheduler_that_is_not_there(source: Path, tmp_path: Path, monkeypatch
         raise OSError("timed out")
 
     monkeypatch.setattr(distributed, "Client", unreachable)
-    with pytest.raises(OSError, match="cannot reach the Dask scheduler at tcp://127.0.0.1:9: timed out"):
+    with pytest.raises(OSError, match=r"cannot reach the Dask scheduler at tcp://127.0.0.1:9: timed out"):
         files.convert(source, tmp_path / "y.safetensors", scheduler="tcp://127.0.0.1:9", **ND_NZ)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r"needs Dask, which cannot be imported .*; install xascend\[distributed\]"):

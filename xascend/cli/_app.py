@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -86,13 +87,16 @@ def run(arguments: Sequence[str], /) -> int:
     """Run a command line and return its exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files."""
     try:
         with _signals_raise():
-            return int(app(list(arguments), standalone_mode=False) or 0)
+            status = int(app(list(arguments), standalone_mode=False) or 0)
+            sys.stdout.flush()
+            return status
     except Interrupted as stopped:
         return _fail(arguments, f"stopped by {signal.Signals(stopped.status - 128).name}", stopped.status)
     except _ClickException as error:
         return _fail(arguments, error.format_message(), 2)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone, as with `| head`
+        # The reader of our output has gone, as with `| head`; what is left to flush goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""

@@ -6,7 +6,7 @@ import re
 
 import typer
 
-__all__ = ["as_bytes", "as_sizes", "shown_bytes", "shown_shape"]
+__all__ = ["as_bytes", "as_format_or_number", "as_sizes", "shown_bytes", "shown_shape"]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -25,6 +25,11 @@ def as_bytes(text: str, /) -> int:
     if match is None:
         raise typer.BadParameter(f"must be a size such as 256M or 2G, got {text!r}")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def as_format_or_number(text: str, /) -> str | int:
+    """Return an aclFormat number as such, and names as they are."""
+    return int(text) if text.isdecimal() else text
 
 
 def shown_bytes(count: int, /) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xascend.cli._values import as_bytes, as_sizes, shown_bytes, shown_shape
+from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape
 
 if TYPE_CHECKING:
     from xascend.files import Report, TensorReport
@@ -63,8 +63,8 @@ def convert(
         report = files.convert(
             src,
             dst,
-            src_format=_format(src_format),
-            dst_format=_format(dst_format),
+            src_format=None if src_format is None else as_format_or_number(src_format),
+            dst_format=None if dst_format is None else as_format_or_number(dst_format),
             shape=None if shape is None else as_sizes(shape),
             c0=c0,
             groups=groups,
@@ -90,10 +90,6 @@ def convert(
     for tensor in report.failed:
         print(f"xascend: error: {tensor.name} in {tensor.file}: {tensor.reason}", file=sys.stderr)
     return status
-
-
-def _format(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _print(report: Report) -> None:

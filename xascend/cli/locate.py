@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from xascend.cli._values import as_sizes
+from xascend.cli._values import as_format_or_number, as_sizes
 
 __all__ = ["locate"]
 
@@ -25,6 +25,9 @@ def locate(
     """Say where one element goes."""
     from xascend.sizes import locate as locate_element
 
-    found = locate_element(as_sizes(index), as_sizes(shape), src_format, dst_format, dtype=dtype, c0=c0, groups=groups)
+    source = None if src_format is None else as_format_or_number(src_format)
+    found = locate_element(
+        as_sizes(index), as_sizes(shape), source, as_format_or_number(dst_format), dtype=dtype, c0=c0, groups=groups
+    )
     print(json.dumps({"index": found}) if as_json else ",".join(map(str, found)))
     return 0

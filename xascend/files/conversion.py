@@ -92,7 +92,8 @@ def convert(
     scheduler
         Address of a Dask scheduler whose workers see the same files; then `jobs` has no effect.
     max_bytes
-        Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut.
+        Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut
+        (FRACTAL_Z with groups and FRACTAL_Z_C04 do not); `verify` takes about six times as much.
     progress
         Called with the bytes written so far and in total.
 
@@ -184,7 +185,7 @@ def _plan(layout: Layout, pending: Layout, request: Request) -> list[Job]:
         if (source, out) not in pending.data:
             continue
         choices = tuple(choose(tensor, request, recorded) for tensor in tensors)
-        if out.suffix in (".npy", ".bin"):
+        if out.suffix in (".npy", ".bin") and len(choices) > 1:
             choices = tuple(choice for choice in choices if request.selects(choice.tensor.name))
         metadata = read_metadata(source)[0] if source.suffix == ".safetensors" else {}
         jobs.append(make_job(source, out, choices, FileRecord({}, stamp, request.to_json()), metadata))
@@ -213,7 +214,7 @@ def _report(choice: Choice, job: Job) -> TensorReport:
 
 @contextmanager
 def _folders(layout: Layout, pending: Layout) -> Iterator[None]:
-    """Make the folders of an output folder; on an exception those that stayed empty go again, and slab memory too."""
+    """Make the folders of an output folder; in the end those that stayed empty go again, and slab memory too."""
     made: list[Path] = []
     try:
         if layout.is_folder:
@@ -223,13 +224,11 @@ def _folders(layout: Layout, pending: Layout) -> Iterator[None]:
                     folder.mkdir()
                     made.append(folder)
         yield
-    except BaseException:
-        for folder in reversed(made):
-            with suppress(OSError):
-                folder.rmdir()
-        raise
     finally:
         release_memory()
+        for folder in reversed(made):
+            with suppress(OSError):  # not empty
+                folder.rmdir()
 
 
 def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport], list[str], int]:
@@ -256,6 +255,7 @@ def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport],
 
 def _write_others(layout: Layout, pending: Layout) -> list[str]:
     """Copy the other files of a folder and write its indexes anew; return what was written."""
+    written = [str(out) for _, out in pending.copies]
     for source, out in pending.copies:
         with atomic_outputs((out, source.stat().st_size)) as (temporary,):
             shutil.copyfile(source, temporary)
@@ -266,6 +266,9 @@ def _write_others(layout: Layout, pending: Layout) -> list[str]:
             (n, t.name): t.nbytes for n, p in shards.items() if p.suffix == ".safetensors" for t in list_safetensors(p)
         }
         text = index_text(index, held).encode()
+        if out.exists() and out.read_bytes() == text:
+            continue
         with atomic_outputs((out, len(text))) as (temporary,):
             temporary.write_bytes(text)
-    return [str(out) for _, out in (*pending.copies, *layout.indexes)]
+        written.append(str(out))
+    return written

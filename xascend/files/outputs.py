@@ -13,7 +13,7 @@ from xascend._dtypes import resolve_dtype
 from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import Choice
 from xascend.files.npy import npy_header
-from xascend.files.npz import member_info
+from xascend.files.npz import damaged_members, member_info
 from xascend.files.record import FileRecord, Record, Stamp, sidecar_path
 from xascend.files.safetensors import METADATA_KEY, safetensors_header, type_name
 from xascend.files.tasks import Target, Task, produce, tasks_of
@@ -113,6 +113,9 @@ def write_job(job: Job, settings: Settings, /) -> None:
 
 def _fill(job: Job, temporary: Path, settings: Settings) -> None:
     target = Target(str(temporary), job.kind in _LITTLE_ENDIAN_KINDS, settings.device)
+    damaged = damaged_members(job.source) if job.source.suffix == ".npz" else {}
+    if damaged:
+        raise TensorError(damaged)
     if job.kind == ".npz":
         _write_archive(job, temporary, target, settings)
     else:

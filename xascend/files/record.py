@@ -114,7 +114,7 @@ class FileRecord:
             "source": None if self.source is None else asdict(self.source),
             "options": dict(self.options),
         }
-        return json.dumps(fields, ensure_ascii=False)
+        return json.dumps(fields)
 
     @classmethod
     def from_json(cls, text: str, where: str, /) -> FileRecord:

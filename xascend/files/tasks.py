@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import sys
@@ -104,7 +103,7 @@ def tasks_of(choice: Choice, offset: int, target: Target, max_bytes: int, /) -> 
 
 def produce(task: Task, /) -> Iterator[memoryview]:
     """Yield the bytes of the task's parts; each is valid until the next is asked for."""
-    array = task.tensor.load() if task.target.sync or task.tensor.member else _mapped(task.tensor)
+    array = _loaded(task)
     order = task.tensor.dtype.byteorder
     swap = task.target.little_endian and (order == ">" or (order == "=" and _NATIVE == ">"))
     for part in task.parts:
@@ -145,13 +144,20 @@ def _buffer(count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.asarray(held[:nbytes]).view(dtype)
 
 
-@functools.lru_cache(maxsize=1)
-def _mapped(tensor: StoredTensor) -> npt.NDArray[Any]:
-    """Return the tensor's map, kept from slab to slab so that its pages are not looked up again for each."""
-    return tensor.load()
+def _loaded(task: Task) -> npt.NDArray[Any]:
+    """Return the tensor's array, kept from slab to slab so that its pages are not looked up again for each.
+
+    The temporary name of the output is part of the key, so that nothing outlives the call that made it.
+    """
+    key = (task.target.path, task.tensor)
+    if getattr(_LOCAL, "key", None) != key:
+        _LOCAL.key, _LOCAL.array = None, None
+        _LOCAL.array = task.tensor.load()
+        _LOCAL.key = key
+    array: npt.NDArray[Any] = _LOCAL.array
+    return array
 
 
 def release_memory() -> None:
-    """Give back the memory that this thread holds for slabs, and the map of the last tensor."""
-    _LOCAL.buffer = None
-    _mapped.cache_clear()
+    """Give back the memory that this thread holds for slabs, and the last tensor."""
+    vars(_LOCAL).clear()
