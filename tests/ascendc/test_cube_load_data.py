@@ -189,7 +189,7 @@ def test_alignment_of_4_bit_values_counts_the_hardwares_bytes() -> None:
     ascendc.load_data(dst[1024:], src[64:], LoadData2dParams(repeat_times=1))
     with pytest.raises(ValueError, match="`dst` must start at a multiple of 512 bytes, got byte 256 "):
         ascendc.load_data(dst[512:], src, LoadData2dParams(repeat_times=1))
-    with pytest.raises(ValueError, match="`src` must start at .* 32 bytes, got byte 16 "):
+    with pytest.raises(ValueError, match=r"`src` must start at .* 32 bytes, got byte 16 "):
         ascendc.load_data(dst, src[32:], LoadData2dParams(repeat_times=1))
 
 

@@ -1,4 +1,4 @@
-"""Instructions of the Ascend vector unit, emulated as the hardware carries them out."""
+"""Instructions of the Ascend vector and cube units, emulated as the hardware carries them out."""
 
 from xascend.ascendc.brcb import BrcbRepeatParams, brcb
 from xascend.ascendc.data_copy_nd2nz import Nd2NzParams, data_copy_nd2nz

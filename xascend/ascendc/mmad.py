@@ -114,9 +114,9 @@ def mmad(dst: Any, a: Any, b: Any, params: MmadParams) -> Any:
     Source: "Mmad", Ascend C API.
 
     - No document gives the order in which the hardware adds. Here the k products of an element are added one
-      after another, p = 0 first, each sum rounded to float32, so that all libraries give the same bits. A
-      product of two half-precision numbers is exact in float32, and so is every sum of them that fits in 24
-      bits of a common unit (integers up to 2**24, for instance); only other sums depend on the order.
+      after another, p = 0 first, each sum rounded to float32, so that all libraries give the same bits (payloads of
+      NaN aside). A product of two half-precision numbers is exact in float32, and so is every sum of them that
+      fits in 24 bits of a common unit (integers up to 2**24, for instance); only other sums depend on the order.
     - Infinities and NaN stay, as in the mode of the hardware that does not saturate.
     - int8 cannot overflow: 4095 products of at most 2**14 stay below 2**26.
     - Alignment of L0C: 64 bytes in the general constraints and for Fixpipe, 1024 on the page of Mmad, which
