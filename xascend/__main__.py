@@ -9,8 +9,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from xascend.cli import run
-
+    try:
+        from xascend.cli import run
+    except KeyboardInterrupt:  # from then on signals are taken care of
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 
 

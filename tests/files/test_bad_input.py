@@ -232,7 +232,7 @@ def test_arguments(tmp_path: Path, digest: Callable, name: str) -> None:
 
 def test_formats_that_are_missing(tmp_path: Path, digest: Callable) -> None:
     np.save(tmp_path / "x.npy", np.zeros((20, 28), np.float16))
-    refused(tmp_path, digest, "x.npy", r"`src_format \(--from\)` is needed", src_format=None)
+    refused(tmp_path, digest, "x.npy", r"`src_format \(--from\)` is needed", src_format=None, dst_format="5HD")
     refused(tmp_path, digest, "x.npy", r"`dst_format \(--to\)` is needed", dst_format=None)
 
 

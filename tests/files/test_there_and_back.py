@@ -226,6 +226,12 @@ def test_blocked_to_blocked(tmp_path: Path, counting: Callable, same_bits: Calla
     assert same_bits(np.load(tmp_path / "f.npy"), np.ascontiguousarray(x.transpose(1, 2, 3, 0)))
 
 
+def test_nd_is_the_source_of_matrix_formats(tmp_path: Path, counting: Callable) -> None:
+    np.save(tmp_path / "x.npy", counting((3, 20, 28), "float16"))
+    (tensor,) = files.convert(tmp_path / "x.npy", tmp_path / "y.npy", dst_format="NZ").tensors
+    assert (tensor.src_format, tensor.dst_shape) == ("ND", (3, 2, 2, 16, 16))
+
+
 def test_fractal_z_of_a_matrix(tmp_path: Path, counting: Callable, same_bits: Callable) -> None:
     x = counting((18, 33), "float16")
     np.save(tmp_path / "x.npy", x)

@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from xascend import files
-from xascend.files import tasks
+import xascend
+from xascend import Format, files
+from xascend._execute import execute
+from xascend._plan import make_plan
+from xascend.files import device, tasks
 from xascend.files.device import as_device
 
 ND_NZ = {"src_format": "ND", "dst_format": "NZ"}
@@ -63,11 +66,14 @@ def cluster(processes: bool) -> Iterator[str]:
 
 @pytest.mark.parametrize("processes", [False, True])
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_gives_the_same_bytes(source: Path, tmp_path: Path, processes: bool) -> None:
+def test_a_cluster_gives_the_same_bytes(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: bool
+) -> None:
     files.convert(source, tmp_path / "y.safetensors", **ND_NZ)
     with cluster(processes) as address:
+        monkeypatch.chdir(tmp_path)  # not the folder of the workers
         options = {"scheduler": address, "max_bytes": 40_000, "verify": True} | ND_NZ
-        report = files.convert(source, tmp_path / "z.safetensors", **options)
+        report = files.convert(source.name, "z.safetensors", **options)
         missing = files.convert(source, tmp_path / "n.npz", scheduler=address, **ND_NZ)
     assert not report.failed
     assert not missing.failed
@@ -137,6 +143,27 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (as_device("cuda"), as_device("cuda:1")) == (0, 1)
     with pytest.raises(ValueError, match="cuda:2 is not there: CUDA devices are numbered from 0, and there are 2"):
         as_device("cuda:2")
+
+
+class HostArray(np.ndarray):
+    """Stands for an array on a device, in host memory."""
+
+    def get(self, out: np.ndarray) -> None:
+        out[...] = self
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex128"])
+def test_the_way_to_a_device_and_back(monkeypatch: pytest.MonkeyPatch, counting: Callable, dtype: str) -> None:
+    module: Any = fake_cupy(1)
+    module.asarray = lambda x: np.array(x)
+    module.cuda.Device = lambda number: contextlib.nullcontext(number)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setattr(device, "execute", lambda *arguments: execute(*arguments).view(HostArray))
+    x = counting((20, 40), dtype)
+    plan = make_plan(Format.ND, Format.FRACTAL_NZ, x.shape, None, 8 * x.itemsize, None, 1)
+    out = np.empty(plan.dst_shape, x.dtype)
+    device.convert_slab(plan, x, out, 0)
+    assert out.tobytes() == xascend.nd_to_nz(x).tobytes()
 
 
 @pytest.mark.gpu

@@ -25,7 +25,7 @@ def convert(
     src: Annotated[str, typer.Argument(metavar="IN", help="File, .safetensors.index.json or folder.")],
     dst: Annotated[str, typer.Argument(metavar="OUT", help="File or folder; the ending chooses the type.")],
     src_format: Annotated[
-        str | None, typer.Option("--from", help="Format of the input; by default the recorded.")
+        str | None, typer.Option("--from", help="Format of the input; by default the recorded one, or ND.")
     ] = None,
     dst_format: Annotated[
         str | None, typer.Option("--to", help="Format of the output; by default the recorded plain.")

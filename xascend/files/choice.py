@@ -98,6 +98,8 @@ def choose(tensor: StoredTensor, request: Request, others_recorded: bool, /) -> 
     undoing = others_recorded and (request.src_format is None or request.src_format.is_blocked)
     if undoing and (record is None or not record.is_blocked):
         return Choice(tensor, None, "no record of a conversion", record)
+    if src is None and dst is not None and dst.is_blocked and dst.layout.is_matrix:
+        src = Format.ND  # no guess: these formats take all plain axes as they lie
     if src is None or dst is None:
         missing = "src_format (--from)" if src is None else "dst_format (--to)"
         raise ValueError(f"`{missing}` is needed: nothing recorded of {tensor.name} in {tensor.path} tells it")

@@ -67,7 +67,8 @@ def convert(
     dst
         Output file, of any of the types, or output folder.
     src_format, dst_format
-        Formats as `trans_data` takes them. Left out: the recorded format, and the plain format it came from.
+        Formats as `trans_data` takes them. Left out, they are the recorded format and the plain format it came from;
+        for a matrix format as destination the source is ND where nothing is recorded.
     shape
         The tensor's own sizes, as in `trans_data`; a ``.bin`` file needs them unless it has a record.
     c0, groups
@@ -261,7 +262,7 @@ def _write_others(layout: Layout, pending: Layout) -> list[str]:
             shutil.copyfile(source, temporary)
             shutil.copystat(source, temporary)
     for index, out in layout.indexes:
-        shards = {out.name: out for source, out in layout.data if source.parent == index.parent}
+        shards = {source.name: out for source, out in layout.data if source.parent == index.parent}
         held = {
             (n, t.name): t.nbytes for n, p in shards.items() if p.suffix == ".safetensors" for t in list_safetensors(p)
         }

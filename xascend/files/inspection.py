@@ -77,8 +77,8 @@ def inspect(src: str | Path, *, dtype: Any = None, shape: Any = None) -> tuple[T
     for path in find_inputs(Path(src)):
         for tensor in list_tensors(path, request):
             record = tensor.record
-            known = (None,) * 5
+            known: tuple[Any, ...] = (None,) * 5
             if record is not None:
-                known = (record.format, record.plain_format, record.shape, record.c0, record.groups)  # type: ignore[assignment]
+                known = (record.format, record.plain_format, record.shape, record.c0, record.groups)
             infos.append(TensorInfo(tensor.name, str(path), tensor.type_name, tensor.shape, tensor.nbytes, *known))
     return tuple(infos)

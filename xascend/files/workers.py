@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from xascend.files.tasks import Task, run_task
@@ -73,13 +74,16 @@ def _client(scheduler: str) -> Iterator[Any]:
         yield client
 
 
+def _for_elsewhere(task: Task) -> Task:
+    """Return a task that a process with another working folder, or another machine, carries out."""
+    tensor = replace(task.tensor, path=str(Path(task.tensor.path).absolute()))
+    return replace(task, tensor=tensor, target=replace(task.target, sync=True))
+
+
 def _run_on_cluster(client: Any, tasks: Iterable[Task]) -> Generator[Outcome]:
     from distributed import as_completed
 
-    futures = {
-        client.submit(_attempt, replace(task, target=replace(task.target, sync=True)), pure=False): task
-        for task in tasks
-    }
+    futures = {client.submit(_attempt, _for_elsewhere(task), pure=False): task for task in tasks}
     try:
         for future in as_completed(list(futures), loop=client.loop):
             try:
