@@ -1,6 +1,7 @@
 """Converting files: the plain idiom (load, convert, save), ours, and a plain copy of the same bytes.
 
 Files lie in the folder that pytest gives (`--basetemp` chooses the disk) and in the page cache after the first round.
+Ours alone waits until the output is on the disk, as it must before the file gets its name.
 """
 
 from __future__ import annotations

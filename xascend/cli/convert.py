@@ -28,7 +28,7 @@ def convert(
         str | None, typer.Option("--from", help="Format of the input; by default the recorded one, or ND.")
     ] = None,
     dst_format: Annotated[
-        str | None, typer.Option("--to", help="Format of the output; by default the recorded plain.")
+        str | None, typer.Option("--to", help="Format of the output; by default the recorded plain one.")
     ] = None,
     shape: Annotated[str | None, typer.Option(help="The tensor's own sizes: 1,3,224,224 or 1x3x224x224.")] = None,
     c0: Annotated[int | None, typer.Option("--c0", help="Block of the channel or column axis of the output.")] = None,
