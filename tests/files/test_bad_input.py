@@ -126,6 +126,7 @@ LYING_NPY = {
     "code": (npy("__import__('os').mkdir('made')"), "not a readable"),
     "unknown type": (npy("{'descr': '<f3', 'fortran_order': False, 'shape': (1, 1)}"), "f3"),
     "long header": (npy(" " * 70_000, version=b"\x02\x00"), "claims 70001 bytes"),
+    "never closed": (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,"), "not a readable"),
     "version 3": (npy("{}", version=b"\x03\x00"), "structured"),
     "version 9": (npy("{}", version=b"\x09\x00"), "not a readable"),
 }
@@ -141,6 +142,12 @@ def test_lying_npy_headers(tmp_path: Path, digest: Callable, case: str) -> None:
     refused(tmp_path, digest, "x.npz", match)
 
 
+def test_files_of_python_2_are_good(tmp_path: Path) -> None:
+    content = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 2L), }", bytes(24))
+    (tmp_path / "x.npy").write_bytes(content)
+    assert files.inspect(tmp_path / "x.npy")[0].shape == (3, 2)
+
+
 def test_damaged_archives(tmp_path: Path, digest: Callable) -> None:
     np.savez(tmp_path / "x.npz", w=np.arange(90_000, dtype=np.int32).reshape(300, 300))
     content = bytearray((tmp_path / "x.npz").read_bytes())
@@ -152,6 +159,15 @@ def test_damaged_archives(tmp_path: Path, digest: Callable) -> None:
         assert [(tensor.name, tensor.reason) for tensor in report.failed] == [("w", "Bad CRC-32 for file 'w.npy'")]
     assert digest(tmp_path) == before
     (tmp_path / "x.npz").write_bytes(content[:-30])
+    refused(tmp_path, digest, "x.npz", "not a readable .npz file")
+
+
+def test_an_archive_that_points_before_its_beginning(tmp_path: Path, digest: Callable) -> None:
+    np.savez(tmp_path / "x.npz", w=np.zeros((2, 2)))
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    place = content.rindex(b"PK\x05\x06") + 16
+    content[place : place + 4] = (int.from_bytes(content[place : place + 4], "little") + 8).to_bytes(4, "little")
+    (tmp_path / "x.npz").write_bytes(content)
     refused(tmp_path, digest, "x.npz", "not a readable .npz file")
 
 

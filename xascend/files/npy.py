@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -20,6 +22,8 @@ __all__ = ["list_npy", "npy_header", "read_npy_header"]
 
 _HEADER_LIMIT = 1 << 16  # a header of a plain dtype takes about a hundred bytes
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
+# NumPy evaluates a header as a Python literal, so that is what can go wrong in it.
+_UNREADABLE = (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 _READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
 
@@ -27,7 +31,7 @@ def read_npy_header(stream: IO[bytes], where: str, /) -> tuple[np.dtype[Any], tu
     """Return dtype, shape, whether the order is Fortran's, and the header's bytes; ValueError if it cannot be read."""
     try:
         dtype, shape, fortran, nbytes = _parse(stream)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{where} is not a readable .npy file: {str(error).splitlines()[0]}") from error
     if dtype.hasobject:
         raise ValueError(f"{where} holds pickled Python objects, which are refused because loading them can run code")
@@ -46,7 +50,9 @@ def _parse(stream: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...], bool, int
         raise ValueError(f"its header claims {length} bytes")
     # NumPy writes float8_e5m2 under this name and cannot read it back; as raw bytes it can be viewed.
     text = stream.read(length).replace(b"'<f1'", b"'|V1'")
-    shape, fortran, dtype = _READERS[version](io.BytesIO(prefix + text), max_header_size=_HEADER_LIMIT)
+    with warnings.catch_warnings():  # about files of Python 2, which are as good as others
+        warnings.simplefilter("ignore")
+        shape, fortran, dtype = _READERS[version](io.BytesIO(prefix + text), max_header_size=_HEADER_LIMIT)
     return dtype, shape, fortran, npy_format.MAGIC_LEN + len(prefix) + length
 
 

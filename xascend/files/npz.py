@@ -5,6 +5,7 @@ Source: "numpy.savez" in the NumPy reference. Members that are not compressed ar
 
 from __future__ import annotations
 
+import errno
 import math
 import struct
 import zipfile
@@ -31,6 +32,10 @@ def list_npz(path: Path, /) -> tuple[StoredTensor, ...]:
             if len(set(names)) != len(names):
                 raise ValueError(f"{path} holds two members of one name")
             listed = tuple(_member(archive, info, path) for info in members)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place before the beginning of the file
+            raise
+        raise ValueError(f"{path} is not a readable .npz file: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
         raise ValueError(f"{path} is not a readable .npz file: {error}") from error
     return tuple(with_record(tensor, record, str(sidecar_path(path))) for tensor in listed)
