@@ -1,0 +1,142 @@
+"""Values that a configuration describes, against definitions written out in plain Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from libraries import ALL_DTYPES, numpy_dtype
+
+from xascend.golden._arrays import make_array
+
+
+def array(dtype: str, shape: list[int], values: Any, seed: int = 0, **options: Any) -> np.ndarray:
+    return make_array("src", {"dtype": dtype, "shape": shape, "values": values, **options}, seed)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count"),
+    [
+        ("bool", 2),
+        ("int8", 128),
+        ("uint8", 256),
+        ("int16", 32768),
+        ("float16", 2048),
+        ("bfloat16", 256),
+        ("float8_e4m3fn", 16),
+        ("float8_e5m2", 8),
+        ("float8_e3m4", 16),
+        ("float4_e2m1fn", 4),
+        ("int4", 8),
+        ("uint4", 16),
+    ],
+)
+def test_counting_starts_again_where_the_type_ends(dtype: str, count: int) -> None:
+    x = array(dtype, [2, count], "arange")
+    assert x.dtype == numpy_dtype(dtype)
+    assert [float(v) for v in x.reshape(-1)] == [float(i) for i in [*range(count)] * 2]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64", "float32", "float64", "complex64"])
+def test_counting_in_wide_types(dtype: str) -> None:
+    assert array(dtype, [3, 100], "arange").reshape(-1).tolist() == list(range(300))
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL_DTYPES if d != "float8_e8m0fnu"])
+def test_numbers(dtype: str) -> None:
+    assert array(dtype, [2, 3], 1).astype(np.float64 if "complex" not in dtype else complex).tolist() == [[1] * 3] * 2
+    assert array(dtype, [3], [0, 1, 1]).tolist() == [0, 1, 1]
+    assert array(dtype, [0, 3], []).shape == (0, 3)
+
+
+def test_special_numbers() -> None:
+    x = array("float16", [4], [math.nan, math.inf, -math.inf, -0.0])
+    assert x.view(np.uint16).tolist()[1:] == [0x7C00, 0xFC00, 0x8000]
+    assert math.isnan(x[0])
+    assert array("uint64", [2], [(1 << 64) - 1, 1 << 63]).tolist() == [(1 << 64) - 1, 1 << 63]
+
+
+def words(seed: int, count: int, name: str = "src") -> list[int]:
+    return [int(word) for word in np.random.PCG64([seed, *name.encode()]).random_raw(count)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        ("int8", -128, 127),
+        ("int8", -3, 3),
+        ("uint8", 0, 255),
+        ("bool", 0, 1),
+        ("int4", -8, 7),
+        ("int32", -(1 << 31), (1 << 31) - 1),
+        ("int64", -(1 << 63), (1 << 63) - 1),
+        ("uint64", 0, (1 << 64) - 1),
+        ("uint64", 5, 5),
+    ],
+)
+def test_random_integers(dtype: str, low: int, high: int) -> None:
+    x = array(dtype, [4, 50], "random", seed=9, low=low, high=high)
+    assert x.dtype == numpy_dtype(dtype)
+    assert [int(v) for v in x.reshape(-1)] == [low + word % (high - low + 1) for word in words(9, 200)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float32", "float64"])
+def test_random_floats(dtype: str) -> None:
+    x = array(dtype, [200], "random", seed=3, low=-1.5, high=6)
+    expected = [-1.5 + 7.5 * ((word >> 11) / 2**53) for word in words(3, 200)]
+    assert x.tobytes() == np.array(expected).astype(numpy_dtype(dtype)).tobytes()
+    assert x.min() < 0 < 5 < x.max()
+
+
+def test_random_values_depend_on_the_name() -> None:
+    table = {"dtype": "float32", "shape": [50], "values": "random", "low": 0, "high": 1}
+    assert (make_array("src", table, 0) != make_array("dst", table, 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"values": "ones"}, r"\[src\] `values` must be 'arange', 'random' .*; got 'ones'"),
+        ({"values": {"a": 1}}, r"\[src\] `values` must be 'arange', 'random' .*; got \{'a': 1\}"),
+        ({"values": [1, 2, 3]}, r"\[src\] `values` must list 8 numbers for \(8,\), got 3"),
+        ({"values": 300}, "`src.values` must be a number that int8 can hold, got 300"),
+        ({"values": 0.5}, "`src.values` must be a number that int8 can hold, got 0.5"),
+        ({"values": [0] * 7 + [128]}, r"`src.values\[7\]` must be a number that int8 can hold, got 128"),
+        ({"values": "random"}, r"\[src\] must have `low` and `high` for random values, got neither"),
+        ({"values": "random", "low": 1}, r"\[src\] must have `low` and `high` for random values, got \['low'\]"),
+        ({"values": "random", "low": 1, "high": 0}, r"\[src\] `low` must be at most `high`.*got 1 and 0"),
+        ({"values": "random", "low": 0, "high": 200}, "`src.high` must be a number that int8 can hold, got 200"),
+        ({"values": "arange", "low": 0}, r"\[src\] `low` goes with random values only, got values = 'arange'"),
+        ({"shape": 8}, r"`\[src\] shape` must be a sequence of integers, got 8"),
+        ({"shape": [-8]}, r"`\[src\] shape` must be an integer of at least 0, got -8"),
+        ({"dtype": 8}, r"\[src\] `dtype` must be a name such as 'float16', got 8"),
+        ({"dtype": "float8_e8m0fnu", "values": "arange"}, r"\[src\] `values` cannot be 'arange'"),
+        ({"dtype": "float64", "values": "random", "low": -1.7e308, "high": 1.7e308}, "with a finite distance"),
+        ({"dtype": "float32", "values": "random", "low": 0, "high": math.inf}, "with a finite distance"),
+        ({"dtype": "float32", "values": "random", "low": math.nan, "high": 1}, "`low` must be at most `high`"),
+        ({"size": 8}, r"\[src\] has the unknown key `size` = 8; accepted are dtype, shape, values, low, high"),
+    ],
+)
+def test_refused_values(fields: dict, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        make_array("src", {"dtype": "int8", "shape": [8], "values": 0, **fields}, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"dtype": "object"}, "dtype object is not supported"),
+        ({"values": ["a"] * 8}, r"`src.values\[0\]` must be a number, got str 'a'"),
+        ({"values": "random", "low": "a", "high": 1}, "`src.low` must be a number, got str 'a'"),
+    ],
+)
+def test_refused_types(fields: dict, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        make_array("src", {"dtype": "int8", "shape": [8], "values": 0, **fields}, 0)
+
+
+def test_ml_dtypes_ranges_are_the_ones_assumed() -> None:
+    assert float(ml_dtypes.finfo(numpy_dtype("float8_e3m4")).max) == 15.5

@@ -1,0 +1,81 @@
+"""``xascend golden`` and ``xascend compare``: options, what is printed, exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+from xascend.golden.commands import compare_command, golden_command
+
+CONFIG = str(Path(__file__).parent / "transdata_nd_to_nz.toml")
+
+
+def run(*arguments: str) -> int:
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command("golden")(golden_command)
+    app.command("compare")(compare_command)
+    return app(list(arguments), standalone_mode=False)
+
+
+def test_golden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"wrote {tmp_path}/case/input/x.bin int8 2x3x4, 24 bytes",
+        f"wrote {tmp_path}/case/output/golden.bin int8 2x1x16x32, 1024 bytes",
+    ]
+    with pytest.raises(ValueError, match="exists; choose another folder"):
+        run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case"))
+    assert run("golden", "Transdata", "--config", CONFIG, "--out", str(tmp_path / "case"), "--overwrite", "--json") == 0
+    assert capsys.readouterr().out == (tmp_path / "case/manifest.json").read_text()
+
+
+def test_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case"))
+    golden = tmp_path / "case/output/golden.bin"
+    capsys.readouterr()
+    assert run("compare", str(golden), str(golden)) == 0
+    assert capsys.readouterr().out == "equal: 1024 elements of int8\n"
+    actual = np.fromfile(golden, np.int8)
+    actual[37] += 5
+    actual.tofile(tmp_path / "actual.bin")
+    assert run("compare", str(tmp_path / "actual.bin"), str(golden)) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "different: 1 of 1024 elements of int8 (0.10%), 1 in padding",
+        "largest difference: 5 absolute, 0 relative, 5 ulp",
+        "[0, 0, 1, 5] (padding): 5, expected 0",
+    ]
+    for tolerance in (("--atol", "5"), ("--ulp", "5")):
+        assert run("compare", str(tmp_path / "actual.bin"), str(golden), *tolerance) == 0
+    assert run("compare", str(tmp_path / "actual.bin"), str(golden), "--rtol", "5") == 1
+
+
+def test_options_of_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    e = np.arange(256, dtype=np.float32)
+    a = e.copy()
+    a[17], a[200] = np.nan, np.inf
+    e.tofile(tmp_path / "g.bin")
+    a.tofile(tmp_path / "a.bin")
+    options = ["--dtype", "float32", "--shape", "16x16", "--format", "29", "--plain-format", "ND", "--c0", "16"]
+    assert run("compare", str(tmp_path / "a.bin"), str(tmp_path / "g.bin"), *options, "--show", "1", "--json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["status"], report["equal"], report["different"]) == (1, False, 2)
+    assert report["largest_absolute"] == "inf"
+    assert report["first"] == [
+        {"index": [0, 0, 1, 1], "logical": [1, 1], "in_padding": False, "actual": "nan", "expected": 17.0}
+    ]
+
+
+def test_complex_numbers_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "g.npy", np.array([1 + 2j], np.complex64))
+    np.save(tmp_path / "a.npy", np.array([1 + 3j], np.complex64))
+    assert run("compare", str(tmp_path / "a.npy"), str(tmp_path / "g.npy"), "--json") == 1
+    assert json.loads(capsys.readouterr().out)["first"][0]["actual"] == "(1+3j)"
+
+
+def test_a_shape_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="must be a list such as"):
+        run("compare", "a.bin", "g.bin", "--dtype", "int8", "--shape", "2;3")

@@ -1,0 +1,88 @@
+"""Arrays that a configuration describes: counting, random, constant or listed values of any element type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from xascend._dtypes import as_element, numpy_dtype
+from xascend._plan import as_shape
+from xascend.golden._tables import read_table
+
+__all__ = ["ARRAY_KEYS", "make_array"]
+
+ARRAY_KEYS = ("dtype", "shape", "values")
+_RANGE_KEYS = ("low", "high")
+_KINDS = "'arange', 'random' (with low and high), a number for every element, or a list of numbers in C order"
+
+NumpyArray = npt.NDArray[Any]
+
+
+def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
+    """Return the array that a table describes; its random values depend on the seed and its name alone.
+
+    ``values`` is one of
+
+    - ``"arange"``: 0, 1, 2, ... in C order, and from 0 again after the last integer up to which the type has all;
+    - ``"random"``: evenly from ``low`` to ``high``, of which an integer can reach both;
+    - a number, which every element gets;
+    - a list with a number for each element, in C order.
+
+    Random values come from the 64-bit words w of NumPy's PCG64, seeded with the seed and the bytes of the name; NumPy
+    promises not to change that stream. For floats they are ``low + (high - low) * ((w >> 11) / 2**53)``, rounded to
+    the type, for integers ``low + w % (high - low + 1)``.
+    """
+    where = f"[{name}]"
+    fields = read_table(where, table, ARRAY_KEYS, _RANGE_KEYS)
+    if not isinstance(fields["dtype"], str):
+        raise ValueError(f"{where} `dtype` must be a name such as 'float16', got {fields['dtype']!r}")  # noqa: TRY004
+    dtype, shape, values = numpy_dtype(fields["dtype"]), as_shape(f"{where} shape", fields["shape"]), fields["values"]
+    has_range = [key for key in _RANGE_KEYS if key in fields]
+    if values == "random":
+        if len(has_range) < len(_RANGE_KEYS):
+            raise ValueError(f"{where} must have `low` and `high` for random values, got {has_range or 'neither'}")
+        return _random(name, dtype, math.prod(shape), fields["low"], fields["high"], seed).reshape(shape)
+    if has_range:
+        raise ValueError(f"{where} `{has_range[0]}` goes with random values only, got values = {values!r}")
+    if values == "arange":
+        count = np.arange(math.prod(shape), dtype=np.uint64)
+        return (count % np.uint64(_exact_integers(name, dtype))).astype(dtype).reshape(shape)
+    if isinstance(values, list):
+        if len(values) != math.prod(shape):
+            raise ValueError(f"{where} `values` must list {math.prod(shape)} numbers for {shape}, got {len(values)}")
+        elements = [as_element(f"{name}.values[{i}]", value, dtype) for i, value in enumerate(values)]
+        return np.array(elements, dtype).reshape(shape)
+    if isinstance(values, bool | int | float):
+        return np.full(shape, as_element(f"{name}.values", values, dtype))
+    raise ValueError(f"{where} `values` must be {_KINDS}; got {values!r}")
+
+
+def _exact_integers(name: str, dtype: np.dtype[Any]) -> int:
+    """Return how many integers from 0 on a type has without a gap."""
+    if dtype.name == "bool":
+        return 2
+    if "int" in dtype.name:
+        return min(int(ml_dtypes.iinfo(dtype).max) + 1, 1 << 63)
+    if dtype.name == "float8_e8m0fnu":
+        raise ValueError(f"[{name}] `values` cannot be 'arange': float8_e8m0fnu has powers of two only, not even 0")
+    info = ml_dtypes.finfo(dtype)
+    return int(min(2 ** (info.nmant + 1), float(info.max) + 1))
+
+
+def _random(name: str, dtype: np.dtype[Any], count: int, low: Any, high: Any, seed: int) -> NumpyArray:
+    first, last = (
+        as_element(f"{name}.{key}", value, dtype) for key, value in zip(_RANGE_KEYS, (low, high), strict=True)
+    )
+    if not (first <= last and math.isfinite(high - low)):
+        raise ValueError(f"[{name}] `low` must be at most `high`, with a finite distance, got {low} and {high}")
+    words = np.random.PCG64([seed, *name.encode()]).random_raw(count)
+    if "float" in dtype.name or "complex" in dtype.name:
+        share = (words >> np.uint64(11)) * 2.0**-53
+        return np.asarray(low + (high - low) * share).astype(dtype)
+    span = int(last) - int(first) + 1
+    steps = words if span == 1 << 64 else words % np.uint64(span)
+    return np.asarray(steps + np.uint64(int(first) % (1 << 64))).view(np.int64).astype(dtype)

@@ -1,0 +1,164 @@
+"""The manifest of a folder of golden data: what was made, from which parameters, and what each file holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import xascend
+from xascend._dtypes import resolve_dtype
+from xascend._plan import as_shape, as_size
+from xascend.formats import as_format
+
+__all__ = ["MANIFEST", "ArrayFile", "Manifest", "StoredAs", "find_entry", "read_manifest"]
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAs:
+    """The tensor that an array stores: its format, and its own sizes in the axes of a plain one.
+
+    Attributes
+    ----------
+    format, plain_format
+        Storage format, and the plain format in whose axes `shape` is given.
+    shape
+        The tensor's own sizes.
+    c0, groups
+        C0 of the format (None for a plain one) and convolution groups.
+    """
+
+    format: str
+    plain_format: str
+    shape: tuple[int, ...]
+    c0: int | None = None
+    groups: int = 1
+
+    @classmethod
+    def from_json(cls, fields: Any, /) -> StoredAs:
+        """Return what a JSON object says."""
+        return cls(
+            as_format("format", fields["format"]).value,
+            as_format("plain_format", fields["plain_format"]).value,
+            as_shape("shape", fields["shape"]),
+            None if fields["c0"] is None else as_size("c0", fields["c0"]),
+            as_size("groups", fields["groups"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """One array of a folder of golden data, as little-endian bytes in C order.
+
+    Attributes
+    ----------
+    name
+        What the operator calls it.
+    file
+        Path inside the folder.
+    dtype, shape
+        Element type and sizes.
+    nbytes, sha256
+        Bytes of the file, and their SHA-256 in hexadecimal.
+    storage
+        The tensor that the array stores, where that is known.
+    """
+
+    name: str
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    sha256: str
+    storage: StoredAs | None = None
+
+    @classmethod
+    def from_json(cls, fields: Any, /) -> ArrayFile:
+        """Return what a JSON object says."""
+        storage = None if fields["storage"] is None else StoredAs.from_json(fields["storage"])
+        return cls(
+            str(fields["name"]),
+            str(fields["file"]),
+            resolve_dtype(str(fields["dtype"])).name,
+            as_shape("shape", fields["shape"]),
+            as_size("nbytes", fields["nbytes"], 0),
+            str(fields["sha256"]),
+            storage,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a folder of golden data holds.
+
+    Attributes
+    ----------
+    op
+        Name of the operator.
+    parameters
+        All its parameters, defaults included, enumerations by name.
+    seed
+        Seed of random values.
+    inputs, output
+        The arrays that go in, and the one that must come out.
+    version
+        Version of xascend that made it.
+    """
+
+    op: str
+    parameters: Mapping[str, Any]
+    seed: int
+    inputs: tuple[ArrayFile, ...]
+    output: ArrayFile
+    version: str = xascend.__version__
+
+    def to_json(self) -> str:
+        """Return the manifest as indented JSON."""
+        return json.dumps({"xascend": self.version, **self._fields()}, indent=2, ensure_ascii=False) + "\n"
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "version"}
+
+    @classmethod
+    def from_json(cls, text: str, where: str, /) -> Manifest | None:
+        """Return the manifest that a text is, None where it is none of ours; ValueError where it is damaged."""
+        try:
+            fields = json.loads(text)
+            if not isinstance(fields, dict) or "xascend" not in fields or "op" not in fields:
+                return None
+            return cls(
+                str(fields["op"]),
+                dict(fields["parameters"]),
+                as_size("seed", fields["seed"], 0),
+                tuple(ArrayFile.from_json(entry) for entry in fields["inputs"]),
+                ArrayFile.from_json(fields["output"]),
+                str(fields["xascend"]),
+            )
+        except json.JSONDecodeError:
+            return None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ValueError(f"{where} is a damaged manifest: {error}") from error
+
+
+def read_manifest(folder: Path, /) -> Manifest | None:
+    """Return the manifest of a folder, or None where it has none of ours."""
+    path = folder / MANIFEST
+    try:
+        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
+        return None
+
+
+def find_entry(path: Path, /) -> ArrayFile | None:
+    """Return what the manifest of the folder that holds a file says of it, or None."""
+    path = path.resolve()
+    for folder in path.parents[:2]:
+        manifest = read_manifest(folder)
+        for entry in () if manifest is None else (manifest.output, *manifest.inputs):
+            if folder / entry.file == path:
+                return entry
+    return None

@@ -1,0 +1,99 @@
+"""``xascend golden`` and ``xascend compare``."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["compare_command", "golden_command"]
+
+
+def golden_command(
+    op: Annotated[str, typer.Argument(metavar="OP", help="TransDataTo5HD, Brcb, Transdata or Fixpipe.")],
+    config: Annotated[str, typer.Option(metavar="FILE", help="TOML file with parameters, types, shapes, values.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder to make.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder of golden data.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
+) -> int:
+    """Write input/*.bin, output/golden.bin and manifest.json for an operator test.
+
+    Exit status: 0 done, 2 wrong usage or unusable files.
+    """
+    from xascend.golden import make_golden
+
+    manifest = make_golden(op, config, out, overwrite=overwrite)
+    if as_json:
+        print(manifest.to_json(), end="")
+        return 0
+    for entry in (*manifest.inputs, manifest.output):
+        print(f"wrote {out}/{entry.file} {entry.dtype} {'x'.join(map(str, entry.shape))}, {entry.nbytes} bytes")
+    return 0
+
+
+def compare_command(
+    actual: Annotated[str, typer.Argument(metavar="ACTUAL", help="Result: .npy, .npz, .safetensors or raw.")],
+    golden: Annotated[str, typer.Argument(metavar="GOLDEN", help="What it should be.")],
+    dtype: Annotated[str | None, typer.Option(help="Element type of raw data, where no manifest tells.")] = None,
+    shape: Annotated[
+        str | None, typer.Option(help="Sizes of raw data; with --format the tensor's own: 20,28 or 20x28.")
+    ] = None,
+    storage_format: Annotated[
+        str | None, typer.Option("--format", help="Storage format: differences are told in the tensor's indices too.")
+    ] = None,
+    plain_format: Annotated[
+        str | None, typer.Option("--plain-format", help="Plain format that --shape and indices are in.")
+    ] = None,
+    c0: Annotated[int | None, typer.Option("--c0", help="C0 of --format.")] = None,
+    groups: Annotated[int | None, typer.Option(help="Convolution groups of FRACTAL_Z.")] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 0.0,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 0.0,
+    ulp: Annotated[int | None, typer.Option(help="Tolerance in steps of the element type.")] = None,
+    max_shown: Annotated[int, typer.Option("--show", metavar="N", help="Differences to list.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Hold a result against a golden file, in its own element type; NaN equals NaN.
+
+    Exit status: 0 same, 1 different, 2 unreadable or wrong usage.
+    """
+    from xascend.cli._values import as_sizes
+    from xascend.golden import compare_files
+
+    report = compare_files(
+        actual,
+        golden,
+        dtype=dtype,
+        shape=None if shape is None else as_sizes(shape),
+        format=_format(storage_format),
+        plain_format=_format(plain_format),
+        c0=c0,
+        groups=groups,
+        rtol=rtol,
+        atol=atol,
+        ulp=ulp,
+        max_shown=max_shown,
+    )
+    status = 0 if report.equal else 1
+    if as_json:
+        print(json.dumps({"status": status, "equal": report.equal, **_as_json(asdict(report))}, allow_nan=False))
+    else:
+        print(report)
+    return status
+
+
+def _format(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdecimal() else text
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value with what JSON has not, infinities, NaN and complex numbers, as text."""
+    if isinstance(value, dict):
+        return {key: _as_json(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(entry) for entry in value]
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value

@@ -1,0 +1,180 @@
+"""`make_golden`: inputs and expected output of an operator test, written in one call."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from xascend._dtypes import resolve_dtype
+from xascend._plan import as_size
+from xascend.golden import brcb, transdata, transdata5hd
+from xascend.golden._arrays import make_array
+from xascend.golden._folder import new_folder, require_free
+from xascend.golden._manifest import MANIFEST, ArrayFile, Manifest, StoredAs
+from xascend.golden._operator import NumpyArray, Operator, Result
+from xascend.golden._tables import read_table
+from xascend.testing._places import make_storage
+
+__all__ = ["OPERATORS", "make_golden"]
+
+OPERATORS = (transdata5hd.OPERATOR, brcb.OPERATOR, transdata.OPERATOR)
+
+
+def make_golden(
+    op: str,
+    config: str | os.PathLike[str] | Mapping[str, Any],
+    out: str | os.PathLike[str],
+    /,
+    *,
+    overwrite: bool = False,
+) -> Manifest:
+    """Write the inputs of an operator test and the output that is right for them.
+
+    The folder gets ``input/NAME.bin`` for every array that goes in, ``output/golden.bin``, and ``manifest.json`` that
+    tells what they hold. A .bin file has little-endian elements in C order and nothing else. The same configuration
+    makes the same bytes, with every version of NumPy.
+
+    Parameters
+    ----------
+    op
+        Operator: ``TransDataTo5HD``, ``Brcb`` or ``Transdata`` (ATB's), in any case, underscores or not.
+    config
+        A TOML file, or its content as a mapping. Keys are the operator's parameters, in snake_case or as in C++
+        (``dstRepStride``); see Notes.
+    out
+        Folder to make, parents included. It appears when it is complete.
+    overwrite
+        Replace `out` and all that it holds, if it is empty or has a manifest of golden data.
+
+    Returns
+    -------
+    Manifest
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        The operator is not known; `out` exists; a key is unknown, doubled or missing; or a value does not fit. The
+        message names the file, the key, what came and what would be accepted.
+    TypeError
+        A value is of the wrong type, or the operator does not support an element type.
+    OSError
+        A file cannot be read or written.
+
+    Notes
+    -----
+    Every array is a table with ``dtype``, ``shape`` and ``values``: ``"arange"`` (0, 1, 2, ..., and from 0 again
+    where the type ends), ``"random"`` (with ``low`` and ``high``), one number, or a list with a number for each
+    element. ``seed``, by default 0, chooses the random values.
+
+    ============== ============================ =======================================================================
+    operator       arrays                       other keys
+    ============== ============================ =======================================================================
+    TransDataTo5HD ``src``, ``dst``             ``src_list``, ``dst_list``: 16 offsets in elements; ``product``;
+                                                ``params``: the fields of `ascendc.TransDataTo5HDParams`
+    Brcb           ``src``, ``dst``             ``repeat_times``; ``product``; ``params``: `ascendc.BrcbRepeatParams`
+    Transdata      ``x``                        ``params``: `atb.TransdataParam`
+    ============== ============================ =======================================================================
+
+    ``dst`` is the destination before the instruction, which leaves gaps as they are. Where the output stores a tensor
+    in a format, the table ``output`` can say so, with ``format``, ``shape`` (the tensor's own) and optionally
+    ``plain_format``, ``c0`` and ``groups``: `compare_files` then tells differences in the tensor's own indices.
+
+    Sources: "TransDataTo5HD" and "Brcb", Ascend C API, and "TransdataOperation" in the ATB reference.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from xascend.golden import make_golden
+    >>> config = '''
+    ... repeatTimes = 1
+    ...
+    ... [src]
+    ... dtype = "float16"
+    ... shape = [8]
+    ... values = "arange"
+    ...
+    ... [dst]
+    ... dtype = "float16"
+    ... shape = [8, 16]
+    ... values = -1
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "brcb.toml")
+    ...     _ = path.write_text(config)
+    ...     manifest = make_golden("Brcb", path, pathlib.Path(folder, "case"))
+    ...     sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder, "case").rglob("*.bin"))
+    ['case/input/dst.bin', 'case/input/src.bin', 'case/output/golden.bin']
+    >>> manifest.output.shape, manifest.parameters["params"]
+    ((8, 16), {'dst_blk_stride': 1, 'dst_rep_stride': 8})
+    """
+    operator = _find_operator(op)
+    folder = Path(out)
+    require_free(folder, overwrite)
+    where, fields = _read_config(config)
+    try:
+        seed, arrays, result, storage = _carry_out(operator, fields)
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}: {error}") from error
+    with new_folder(folder) as target:
+        inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in arrays.items())
+        output = _write(target, "golden", "output/golden.bin", result.output, storage)
+        manifest = Manifest(operator.name, result.parameters, seed, inputs, output)
+        (target / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+    return manifest
+
+
+def _find_operator(op: str) -> Operator:
+    spelled = str(op).replace("_", "").lower()
+    for operator in OPERATORS:
+        if operator.name.lower() == spelled:
+            return operator
+    raise ValueError(f"`op` must be one of {', '.join(operator.name for operator in OPERATORS)}; got {op!r}")
+
+
+def _read_config(config: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(config, Mapping):
+        return "config", config
+    path = Path(config)
+    try:
+        return str(path), tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no TOML file: {error}") from error
+
+
+def _carry_out(
+    operator: Operator, fields: Mapping[str, Any]
+) -> tuple[int, dict[str, NumpyArray], Result, StoredAs | None]:
+    required = (*operator.settings, *operator.arrays)
+    optional = ("seed", *operator.optional_settings, *operator.optional_arrays, "output")
+    settings = read_table("the configuration", fields, required, optional)
+    seed = as_size("seed", settings.get("seed", 0), 0)
+    arrays = {
+        name: make_array(name, settings[name], seed)
+        for name in (*operator.arrays, *operator.optional_arrays)
+        if name in settings
+    }
+    result = operator.run(settings, {name: array.copy() for name, array in arrays.items()})
+    storage = _stored_as(settings["output"], result.output) if "output" in settings else result.storage
+    return seed, arrays, result, storage
+
+
+def _stored_as(table: Any, output: NumpyArray) -> StoredAs:
+    said = read_table("[output]", table, ("format", "shape"), ("plain_format", "c0", "groups"))
+    options = (said.get("plain_format"), said["shape"], said.get("c0"), said.get("groups", 1))
+    plan = make_storage(output.shape, resolve_dtype(output.dtype), said["format"], *options).plan
+    return StoredAs(plan.src_format.value, plan.dst_format.value, plan.sizes, plan.src_c0 or None, plan.groups)
+
+
+def _write(folder: Path, name: str, file: str, array: NumpyArray, storage: StoredAs | None) -> ArrayFile:
+    data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    path = folder / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    return ArrayFile(name, file, array.dtype.name, array.shape, len(data), digest, storage)
