@@ -29,38 +29,38 @@ def refused(
 
 
 LYING_HEADERS = {
-    "offsets past the end": ({"w": F32 | {"data_offsets": [0, 4]}}, b"ab", "not fully covered"),
-    "shape too large for the offsets": ({"w": F32 | {"shape": [2]}}, b"abcd", "w|invalid|mismatch"),
-    "negative offset": ({"w": F32 | {"data_offsets": [-4, 0]}}, b"", "-4"),
-    "negative size": ({"w": F32 | {"shape": [-1]}}, b"abcd", "-1"),
-    "2^63 sizes": ({"w": F32 | {"shape": [2**63], "data_offsets": [0, 2**63]}}, b"", "overflow"),
-    "product past 2^64": ({"w": F32 | {"shape": [2**32, 2**32]}}, b"abcd", "overflow"),
-    "overlapping": ({"a": F32, "b": F32 | {"data_offsets": [2, 6]}}, b"abcdef", "invalid offset"),
-    "a hole at the start": ({"w": F32 | {"data_offsets": [2, 6]}}, b"abcdef", "invalid offset"),
-    "a hole between": ({"a": F32, "b": F32 | {"data_offsets": [6, 10]}}, b"abcdefghij", "invalid offset"),
-    "bytes behind the data": ({"w": F32}, b"abcdef", "not fully covered"),
-    "unknown type": ({"w": F32 | {"dtype": "F33"}}, b"abcd", "F33"),
-    "not JSON": (b"{{{{{{{{", b"", "invalid JSON"),
-    "not UTF-8": (b'{"\xff":1}', b"", "UTF-8"),
+    "offsets past the end": ({"w": F32}, b"ab"),
+    "shape too large for the offsets": ({"w": F32 | {"shape": [2]}}, b"abcd"),
+    "negative offset": ({"w": F32 | {"data_offsets": [-4, 0]}}, b""),
+    "negative size": ({"w": F32 | {"shape": [-1]}}, b"abcd"),
+    "2^63 sizes": ({"w": F32 | {"shape": [2**63], "data_offsets": [0, 2**63]}}, b""),
+    "product past 2^64": ({"w": F32 | {"shape": [2**32, 2**32]}}, b"abcd"),
+    "overlapping": ({"a": F32, "b": F32 | {"data_offsets": [2, 6]}}, b"abcdef"),
+    "a hole at the start": ({"w": F32 | {"data_offsets": [2, 6]}}, b"abcdef"),
+    "a hole between": ({"a": F32, "b": F32 | {"data_offsets": [6, 10]}}, b"abcdefghij"),
+    "bytes behind the data": ({"w": F32}, b"abcdef"),
+    "unknown type": ({"w": F32 | {"dtype": "F33"}}, b"abcd"),
+    "not JSON": (b"{{{{{{{{", b""),
+    "not UTF-8": (b'{"\xff":1}', b""),
 }
 
 
 @pytest.mark.parametrize("case", LYING_HEADERS)
 def test_lying_safetensors_headers(tmp_path: Path, digest: Callable, write_safetensors: Callable, case: str) -> None:
-    header, data, match = LYING_HEADERS[case]
+    header, data = LYING_HEADERS[case]
     write_safetensors(tmp_path / "x.safetensors", header, data)
-    refused(tmp_path, digest, "x.safetensors", rf"x\.safetensors is not a readable safetensors file: .*({match})")
+    refused(tmp_path, digest, "x.safetensors", r"x\.safetensors is not a readable safetensors file: .*header")
 
 
-@pytest.mark.parametrize(
-    ("length", "size", "match"),
-    [(2**63, 2, "header too large"), (100_000_001, 2, "header too large"), (50, 10, "header"), (0, 0, "header")],
-)
-def test_header_lengths(
-    tmp_path: Path, digest: Callable, write_safetensors: Callable, length: int, size: int, match: str
-) -> None:
+@pytest.mark.parametrize(("length", "size"), [(2**63, 2), (100_000_001, 2), (50, 10), (0, 0)])
+def test_header_lengths(tmp_path: Path, digest: Callable, write_safetensors: Callable, length: int, size: int) -> None:
     write_safetensors(tmp_path / "x.safetensors", b"{" * size, length=length)
-    refused(tmp_path, digest, "x.safetensors", match)
+    refused(tmp_path, digest, "x.safetensors", r"x\.safetensors is not a readable safetensors file: .*header")
+
+
+def test_a_hundred_megabytes_of_header(tmp_path: Path, digest: Callable, write_safetensors: Callable) -> None:
+    write_safetensors(tmp_path / "x.safetensors", b'{"w":' + b" " * 100_000_000 + b"}")
+    refused(tmp_path, digest, "x.safetensors", r"x\.safetensors is not a readable safetensors file: .*header")
 
 
 @pytest.mark.parametrize("size", [0, 5])
