@@ -1,0 +1,114 @@
+"""What a mode and its words say about the numbers: read once on the host, held against the rules, then applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+from numpy.typing import NDArray
+
+from xascend.quant._modes import QuantMode, mode_of
+from xascend.quant._words import unpack_quant_param
+
+__all__ = ["Rule", "make_rule", "on_host"]
+
+Numbers = NDArray[Any]
+_EXPONENT = 0x7F800000
+_M1 = 0xFFFFE000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """How elements change: the numbers are NumPy arrays of shape ``(n,)``, one for each column, or ``(1,)``."""
+
+    source: str
+    result: str
+    relu: bool = False
+    saturate: bool = False
+    scale: Numbers | None = None  # None: no multiplication
+    slope: Numbers | None = None  # multiplier of negative inputs; None: that of all others
+    offset: Numbers | None = None  # None: not an 8-bit result
+    shift: Numbers | None = None  # 0: no shift; None: no column shifts
+
+    def columns(self, start: int, stop: int) -> Rule:
+        """Return the rule for some of the columns."""
+
+        def cut(numbers: Numbers | None) -> Numbers | None:
+            return numbers if numbers is None or numbers.size == 1 else numbers[start:stop]
+
+        return Rule(
+            self.source,
+            self.result,
+            self.relu,
+            self.saturate,
+            cut(self.scale),
+            cut(self.slope),
+            cut(self.offset),
+            cut(self.shift),
+        )
+
+
+def make_rule(
+    mode: QuantMode,
+    source: str,
+    words: Numbers,
+    words_name: str,
+    *,
+    slopes: Numbers | None = None,
+    relu: bool = False,
+    saturate: bool = False,
+    has_shift: bool = True,
+) -> Rule:
+    """Return the rule of a mode for elements of `source`; ValueError where a word or a slope is unusable.
+
+    `words` has shape ``(1,)`` or ``(n,)``. `has_shift` is False for the 950, whose words have no shift.
+    """
+    row = mode_of("mode", mode)
+    results, saturate = row.results[source], saturate or row.saturates
+    if slopes is not None:
+        slopes = _usable(slopes, "relu_tensor")
+        if mode is QuantMode.NoQuant and source == "int32":
+            raise NotImplementedError("`relu_tensor` with int32 results: no document says how they are rounded")
+    if row.words is None:
+        return Rule(source, results[0], relu, saturate, slope=slopes)
+    param = unpack_quant_param(words)
+    shift = param.shift if row.shifts and has_shift and param.shift.any() else None
+    rule = Rule(source, results[0], relu, saturate, _usable(param.scale, words_name), slopes, shift=shift)
+    if len(results) == 1:
+        return rule
+    signed = bool(param.signed[0])
+    if (param.signed != signed).any():
+        raise ValueError(
+            f"`{words_name}` must have one sign bit (46) in all words, since the results have one dtype; "
+            f"word {int(np.argmax(param.signed != signed))} differs from word 0"
+        )
+    offset = param.offset.astype(np.float32)
+    result = "int8" if signed else "uint8"
+    return Rule(source, result, relu, saturate, rule.scale, slopes, offset, shift)
+
+
+def _usable(scale: Numbers, name: str) -> Numbers:
+    """Return float32 multipliers with the 19 bits that count; ValueError for what the hardware must not be given."""
+    bits = scale.view(np.uint32) & np.uint32(_M1)
+    exponent = bits & np.uint32(_EXPONENT)
+    wrong = (exponent == _EXPONENT) | ((exponent == 0) & (bits << np.uint32(1) != 0))
+    if wrong.any():
+        raise ValueError(
+            f"`{name}` must hold multipliers that are 0 or normal and finite: the hardware takes neither NaN nor "
+            f"infinities nor subnormals; got {scale[wrong][0]}"
+        )
+    return bits.view(np.float32)
+
+
+def on_host(x: Any) -> Numbers:
+    """Return a small array of any library as a NumPy array; on a GPU this waits for it."""
+    if compat.is_torch_array(x):
+        x = x.detach().cpu().numpy()
+    elif compat.is_cupy_array(x):
+        x = x.get()
+    elif compat.is_dask_array(x):
+        x = x.compute()
+    x = np.asarray(x)
+    return np.ascontiguousarray(x, x.dtype.newbyteorder("="))

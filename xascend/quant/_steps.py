@@ -1,0 +1,88 @@
+"""The elementary steps of the arithmetic, in two forms that give the same bits.
+
+`Steps` makes a new array each time, with array-API functions alone. `ScratchSteps` is for NumPy: a new array for each
+step would pay for the pages of its memory again and again, so every step writes to one scratch buffer, never to
+its argument, which may be the caller's array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from xascend._dispatch import array_namespace
+
+__all__ = ["ScratchSteps", "Steps", "steps_for"]
+
+
+class Steps:
+    """Steps on arrays of any library."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def cast(self, y: Any, dtype: Any) -> Any:
+        """Return `y` in another dtype."""
+        return self.xp.astype(y, dtype)
+
+    def clip(self, y: Any, low: float, high: float | None = None) -> Any:
+        """Return `y` within limits; NaN stays."""
+        return self.xp.clip(y, low, high)
+
+    def round(self, y: Any) -> Any:
+        """Return `y` rounded half to even."""
+        return self.xp.round(y)
+
+    def multiply(self, y: Any, factor: Any) -> Any:
+        """Return the products."""
+        return y * factor
+
+    def add(self, y: Any, summand: Any) -> Any:
+        """Return the sums."""
+        return y + summand
+
+
+class ScratchSteps(Steps):
+    """Steps on NumPy arrays; a result holds until the next one of the same dtype."""
+
+    def __init__(self, xp: Any) -> None:
+        super().__init__(xp)
+        self._buffers: dict[np.dtype[Any], Any] = {}
+
+    def _room(self, y: Any, dtype: Any = None) -> Any:
+        dtype = np.dtype(dtype or y.dtype).newbyteorder("=")
+        size = math.prod(y.shape)
+        buffer = self._buffers.get(dtype)
+        if buffer is None or buffer.size < size:
+            buffer = self._buffers[dtype] = np.empty(size, dtype)
+        return buffer[:size].reshape(y.shape)
+
+    def cast(self, y: Any, dtype: Any) -> Any:
+        """Return `y` in another dtype."""
+        room = self._room(y, dtype)
+        np.copyto(room, y, casting="unsafe")
+        return room
+
+    def clip(self, y: Any, low: float, high: float | None = None) -> Any:
+        """Return `y` within limits; NaN stays."""
+        return y.clip(low, high, out=self._room(y))
+
+    def round(self, y: Any) -> Any:
+        """Return `y` rounded half to even."""
+        return np.rint(y, out=self._room(y))
+
+    def multiply(self, y: Any, factor: Any) -> Any:
+        """Return the products."""
+        return np.multiply(y, factor, out=self._room(y))
+
+    def add(self, y: Any, summand: Any) -> Any:
+        """Return the sums."""
+        return np.add(y, summand, out=self._room(y))
+
+
+def steps_for(x: Any) -> Steps:
+    """Return the steps for arrays like `x`; those of NumPy must not be shared between threads."""
+    xp = array_namespace("x", x)
+    return ScratchSteps(xp) if isinstance(x, np.ndarray) else Steps(xp)
