@@ -72,6 +72,11 @@ class Format(Enum):
         return bool(LAYOUTS[self].blocks)
 
     @property
+    def short_names(self) -> tuple[str, ...]:
+        """Other names that functions take; they are case-insensitive, and ``ACL_FORMAT_`` may stand before any."""
+        return tuple(name for name, fmt in _SHORT_NAMES.items() if fmt is self)
+
+    @property
     def acl_format(self) -> int | None:
         """The aclFormat number, or None where the vendor's header has none."""
         return ACL_FORMATS.get(self)

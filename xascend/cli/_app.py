@@ -17,6 +17,8 @@ from xascend.cli.convert import convert
 from xascend.cli.formats import formats
 from xascend.cli.info import info
 from xascend.cli.locate import locate
+from xascend.cli.show import show
+from xascend.golden.commands import compare_command, golden_command
 
 __all__ = ["Interrupted", "run"]
 
@@ -31,8 +33,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (convert, info, formats, locate):
-    app.command()(command)
+_COMMANDS = {
+    "convert": convert,
+    "info": info,
+    "formats": formats,
+    "show": show,
+    "locate": locate,
+    "compare": compare_command,
+    "golden": golden_command,
+}
+for name, command in _COMMANDS.items():
+    app.command(name)(command)
 
 
 class Interrupted(BaseException):

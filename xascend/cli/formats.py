@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from xascend.formats import _BY_NAME, DEFAULT_C0, Format
+from xascend.formats import DEFAULT_C0, Format
 
 __all__ = ["formats"]
 
@@ -36,11 +36,10 @@ def formats(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON
 
 def _row(fmt: Format) -> tuple[Any, ...]:
     layout = fmt.layout
-    short = ", ".join(name for name, named in _BY_NAME.items() if named is fmt and name != fmt.value.upper())
     stored = ", ".join("*".join(_shown(piece.axis) + piece.part for piece in pieces) for pieces in layout.stored)
     axes = ", ".join(_shown(axis) for axis in layout.axes)
     c0 = (layout.fixed_c0 or _BY_ITEM_SIZE) if fmt.is_blocked else None
-    return fmt.value, short, fmt.acl_format, axes, stored, c0
+    return fmt.value, ", ".join(fmt.short_names), fmt.acl_format, axes, stored, c0
 
 
 def _shown(axis: str) -> str:

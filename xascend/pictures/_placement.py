@@ -154,7 +154,8 @@ def place(
     src = next(fmt for fmt in Format if fmt.layout.axes == named.layout.axes and not fmt.is_blocked)
     element = resolve_dtype(dtype)
     sizes, groups = as_shape("shape", shape), as_size("groups", groups)
-    plan = make_plan(src, dst, sizes, None, element.bits, None if c0 is None else as_size("c0", c0), groups)
+    given = None if c0 is None else as_size("c0", c0)
+    plan = make_plan(src, dst, sizes, None, element.bits, given, groups, "shape")
     back = make_plan(dst, src, plan.dst_shape, sizes, element.bits, None, groups)
     merged = ["*".join(axis + part for axis, part in pieces) for pieces in bind(dst, plan.axes, plan.dst_c0).stored]
     if groups > 1 and dst.layout.grouped:
