@@ -191,6 +191,14 @@ def test_alignment_of_4_bit_values_counts_the_hardwares_bytes() -> None:
         ascendc.load_data(dst[512:], src, LoadData2dParams(repeat_times=1))
     with pytest.raises(ValueError, match=r"`src` must start at .* 32 bytes, got byte 16 "):
         ascendc.load_data(dst, src[32:], LoadData2dParams(repeat_times=1))
+    with pytest.raises(ValueError, match="`src` must start at a multiple of 32 bytes, got byte 0 "):
+        ascendc.load_data(dst, src[1:], LoadData2dParams(repeat_times=1))  # half a byte
+
+
+def test_alignment_of_a_view_that_starts_inside_an_element() -> None:
+    src = np.zeros(514, np.int8)[1:513].view(np.int16)
+    with pytest.raises(ValueError, match="`src` must start at a multiple of 32 bytes, got byte 1 "):
+        ascendc.load_data(np.zeros(256, np.int16), src, LoadData2dParams(repeat_times=1))
 
 
 def test_shared_memory() -> None:

@@ -70,10 +70,10 @@ def require_bits(op: str, dtype: DType, accepted: tuple[int, ...]) -> None:
 
 def require_aligned(name: str, x: Any, nbytes: int) -> None:
     """Raise ValueError unless `x` starts at a multiple of `nbytes` of the hardware's memory."""
-    start = locate([x]).starts[0] // x.itemsize * array_dtype(x).bits // 8
-    if start % nbytes:
+    start = locate([x]).starts[0] * array_dtype(x).bits // x.itemsize  # in bits
+    if start % (8 * nbytes):
         raise ValueError(
-            f"`{name}` must start at a multiple of {nbytes} bytes, got byte {start} "
+            f"`{name}` must start at a multiple of {nbytes} bytes, got byte {start // 8} "
             "(counted from the start of the array that owns the memory)"
         )
 
