@@ -100,7 +100,7 @@ def test_random_values_depend_on_the_name() -> None:
     ("fields", "text"),
     [
         ({"values": "ones"}, r"\[src\] `values` must be 'arange', 'random' .*; got 'ones'"),
-        ({"values": {"a": 1}}, r"\[src\] `values` must be 'arange', 'random' .*; got \{'a': 1\}"),
+        ({"values": None}, r"\[src\] `values` must be 'arange', 'random' .*; got None"),
         ({"values": [1, 2, 3]}, r"\[src\] `values` must list 8 numbers for \(8,\), got 3"),
         ({"values": 300}, "`src.values` must be a number that int8 can hold, got 300"),
         ({"values": 0.5}, "`src.values` must be a number that int8 can hold, got 0.5"),
@@ -123,6 +123,44 @@ def test_random_values_depend_on_the_name() -> None:
 def test_refused_values(fields: dict, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         make_array("src", {"dtype": "int8", "shape": [8], "values": 0, **fields}, 0)
+
+
+def test_quantisation_words() -> None:
+    def words_of(count: int, **table: Any) -> list[int]:
+        return array("uint64", [count], table).tolist()
+
+    assert words_of(2, scale=2, signed=False) == [0x40000000, 0x40000000]
+    assert words_of(3, scale=[1.0, 0.5, 0.5], offset=[-256, 3, -1]) == [0x60003F800000, 0x40603F000000, 0x7FE03F000000]
+    assert words_of(1, scale=1, signed=False, shift=1) == [0x103F800000]
+    assert words_of(0, scale=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ({}, r"\[src\] values lacks the key `scale`"),
+        (
+            {"scale": 1, "zero_point": 1},
+            r"values has the unknown key `zero_point` = 1; accepted are scale, offset",
+        ),
+        ({"scale": [1, 2, 3]}, r"\[src\] values `scale` must be a number, or a list of 2; got \[1, 2, 3\]"),
+        ({"scale": "1"}, r"\[src\] values `scale` must be a number, or a list of 2; got '1'"),
+        ({"scale": True}, r"\[src\] values `scale` must be a number, .*; got True"),
+        ({"scale": 1, "offset": [0, True]}, r"\[src\] values `offset` must be an integer, .*; got \[0, True\]"),
+        ({"scale": 1, "offset": 0.5}, r"\[src\] values `offset` must be an integer, .*; got 0.5"),
+        ({"scale": 10**400}, r"\[src\] values `scale` must be a number, or a list of 2; got 1000"),
+        ({"scale": 1, "offset": 256}, r"`offset` must lie in \[-256, 255\], got 256"),
+        ({"scale": [1, 1e-40]}, "`scale` must be 0 or a number whose float32 is normal and finite"),
+    ],
+)
+def test_refused_quantisation_words(table: dict, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        array("uint64", [2], table)
+
+
+def test_quantisation_words_are_uint64() -> None:
+    with pytest.raises(ValueError, match=r"\[src\] `dtype` must be uint64 for quantisation words, got int64"):
+        array("int64", [2], {"scale": 1})
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,13 @@ def test_golden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (tmp_path / "case/manifest.json").read_text()
 
 
+def test_warnings_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    array = 'dtype = "float16"\nshape = [128]\nvalues = 0\n'
+    (tmp_path / "brcb.toml").write_text(f"repeat_times = 0\n[src]\n{array}[dst]\n{array}")
+    assert run("golden", "brcb", "--config", str(tmp_path / "brcb.toml"), "--out", str(tmp_path / "case")) == 0
+    assert capsys.readouterr().err == "xascend: warning: `repeat_times` is 0: nothing is written\n"
+
+
 def test_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case"))
     golden = tmp_path / "case/output/golden.bin"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import ml_dtypes
@@ -12,12 +13,13 @@ import numpy.typing as npt
 from xascend._dtypes import as_element, numpy_dtype
 from xascend._plan import as_shape
 from xascend.golden._tables import read_table
+from xascend.golden._words import make_words
 
 __all__ = ["ARRAY_KEYS", "make_array"]
 
 ARRAY_KEYS = ("dtype", "shape", "values")
 _RANGE_KEYS = ("low", "high")
-_KINDS = "'arange', 'random' (with low and high), a number for every element, or a list of numbers in C order"
+_KINDS = "'arange', 'random' (with low and high), a number, a list of numbers, or a table of quantisation words"
 
 NumpyArray = npt.NDArray[Any]
 
@@ -30,7 +32,8 @@ def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
     - ``"arange"``: 0, 1, 2, ... in C order, and from 0 again after the last integer up to which the type has all;
     - ``"random"``: evenly from ``low`` to ``high``, of which an integer can reach both;
     - a number, which every element gets;
-    - a list with a number for each element, in C order.
+    - a list with a number for each element, in C order;
+    - a table with ``scale`` and, optionally, ``offset``, ``signed``, ``rounding`` and ``shift``: quantisation words.
 
     Random values come from the 64-bit words w of NumPy's PCG64, seeded with the seed and the bytes of the name; NumPy
     promises not to change that stream. For floats they are ``low + (high - low) * ((w >> 11) / 2**53)``, rounded to
@@ -58,6 +61,10 @@ def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
         return np.array(elements, dtype).reshape(shape)
     if isinstance(values, bool | int | float):
         return np.full(shape, as_element(f"{name}.values", values, dtype))
+    if isinstance(values, Mapping):
+        if dtype.name != "uint64":
+            raise ValueError(f"{where} `dtype` must be uint64 for quantisation words, got {dtype.name}")
+        return make_words(f"{where} values", values, shape)
     raise ValueError(f"{where} `values` must be {_KINDS}; got {values!r}")
 
 

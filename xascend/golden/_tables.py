@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any, TypeVar
 
@@ -56,15 +56,15 @@ def as_member(name: str, kind: type[Member], value: Any, /) -> Member:
     raise ValueError(f"`{name}` must be one of {accepted}; got {value!r}")
 
 
-def make_params(kind: type[Params], table: Any, enums: Mapping[str, type[enum.Enum]] | None = None, /) -> Params:
-    """Return a parameter object made from the table ``[params]``; `enums` says which fields are named members."""
+def make_params(kind: type[Params], table: Any, convert: Mapping[str, Callable[[Any], Any]] | None = None, /) -> Params:
+    """Return a parameter object made from the table ``[params]``; `convert` makes fields of what a table can hold."""
     known: Any = kind
     has_default = {field.name: field.default is not MISSING for field in fields(known)}
     required = [name for name, optional in has_default.items() if not optional]
     values = read_table("[params]", table, required, [name for name, optional in has_default.items() if optional])
-    for name, members in (enums or {}).items():
+    for name, function in (convert or {}).items():
         if name in values:
-            values[name] = as_member(name, members, values[name])
+            values[name] = function(values[name])
     return kind(**values)
 
 

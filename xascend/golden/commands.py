@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import warnings
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -25,7 +27,14 @@ def golden_command(
     """
     from xascend.golden import make_golden
 
-    manifest = make_golden(op, config, out, overwrite=overwrite)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            manifest = make_golden(op, config, out, overwrite=overwrite)
+        except NotImplementedError as error:  # a wrong use of the command like any other
+            raise ValueError(str(error)) from error
+    for warning in caught:
+        print(f"xascend: warning: {warning.message}", file=sys.stderr)
     if as_json:
         print(manifest.to_json(), end="")
         return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from xascend._dtypes import resolve_dtype
 from xascend._plan import as_size
-from xascend.golden import brcb, transdata, transdata5hd
+from xascend.golden import brcb, fixpipe, transdata, transdata5hd
 from xascend.golden._arrays import make_array
 from xascend.golden._folder import new_folder, require_free
 from xascend.golden._manifest import MANIFEST, ArrayFile, Manifest, StoredAs
@@ -21,7 +21,7 @@ from xascend.testing._places import make_storage
 
 __all__ = ["OPERATORS", "make_golden"]
 
-OPERATORS = (transdata5hd.OPERATOR, brcb.OPERATOR, transdata.OPERATOR)
+OPERATORS = (transdata5hd.OPERATOR, brcb.OPERATOR, transdata.OPERATOR, fixpipe.OPERATOR)
 
 
 def make_golden(
@@ -41,7 +41,7 @@ def make_golden(
     Parameters
     ----------
     op
-        Operator: ``TransDataTo5HD``, ``Brcb`` or ``Transdata`` (ATB's), in any case, underscores or not.
+        Operator: ``TransDataTo5HD``, ``Brcb``, ``Transdata`` (ATB's) or ``Fixpipe``, in any case, underscores or not.
     config
         A TOML file, or its content as a mapping. Keys are the operator's parameters, in snake_case or as in C++
         (``dstRepStride``); see Notes.
@@ -62,14 +62,18 @@ def make_golden(
         message names the file, the key, what came and what would be accepted.
     TypeError
         A value is of the wrong type, or the operator does not support an element type.
+    NotImplementedError
+        No public document settles what the operator does: see `ascendc.fixpipe`.
     OSError
         A file cannot be read or written.
 
     Notes
     -----
     Every array is a table with ``dtype``, ``shape`` and ``values``: ``"arange"`` (0, 1, 2, ..., and from 0 again
-    where the type ends), ``"random"`` (with ``low`` and ``high``), one number, or a list with a number for each
-    element. ``seed``, by default 0, chooses the random values.
+    where the type ends), ``"random"`` (evenly from ``low`` to ``high``, from the PCG64 stream of ``seed``, by default
+    0, and the array's name), one number, a list with a number for each element, or quantisation words: a table with
+    the arguments of `ascendc.pack_quant_param`, in which ``scale`` and ``offset`` may be lists. ``deq_scalar`` may be
+    such a table too.
 
     ============== ============================ =======================================================================
     operator       arrays                       other keys
@@ -78,13 +82,16 @@ def make_golden(
                                                 ``params``: the fields of `ascendc.TransDataTo5HDParams`
     Brcb           ``src``, ``dst``             ``repeat_times``; ``product``; ``params``: `ascendc.BrcbRepeatParams`
     Transdata      ``x``                        ``params``: `atb.TransdataParam`
+    Fixpipe        ``src``, ``dst``,            ``params``: the fields of ``params_type``, by default
+                   ``quant_tensor``,            ``"FixpipeParamsV220"``; ``config``: ``"CFG_ROW_MAJOR"`` by default;
+                   ``relu_tensor``              ``saturate``; ``product``
     ============== ============================ =======================================================================
 
     ``dst`` is the destination before the instruction, which leaves gaps as they are. Where the output stores a tensor
     in a format, the table ``output`` can say so, with ``format``, ``shape`` (the tensor's own) and optionally
     ``plain_format``, ``c0`` and ``groups``: `compare_files` then tells differences in the tensor's own indices.
 
-    Sources: "TransDataTo5HD" and "Brcb", Ascend C API, and "TransdataOperation" in the ATB reference.
+    Sources: "TransDataTo5HD", "Brcb" and "Fixpipe", Ascend C API, and "TransdataOperation" in the ATB reference.
 
     Examples
     --------
@@ -118,8 +125,8 @@ def make_golden(
     where, fields = _read_config(config)
     try:
         seed, arrays, result, storage = _carry_out(operator, fields)
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
+    except (ValueError, TypeError, NotImplementedError) as error:
+        kind = next(kind for kind in (ValueError, TypeError, NotImplementedError) if isinstance(error, kind))
         raise kind(f"{where}: {error}") from error
     with new_folder(folder) as target:
         inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in arrays.items())
