@@ -237,7 +237,7 @@ class TestUnreadable:
                 compare_files(*pair, dtype="int8", shape=(4,))
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises((OSError, ValueError)):
+        with pytest.raises(IsADirectoryError, match="a folder is no file to compare"):
             compare_files(tmp_path, tmp_path, dtype="int8", shape=(4,))
 
     @pytest.mark.parametrize("options", [{}, {"dtype": "int8"}, {"shape": (4,)}, {"dtype": "int8", "format": "NZ"}])

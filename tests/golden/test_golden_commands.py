@@ -7,18 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 
-from xascend.golden.commands import compare_command, golden_command
+from xascend import cli
 
 CONFIG = str(Path(__file__).parent / "transdata_nd_to_nz.toml")
 
 
 def run(*arguments: str) -> int:
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command("golden")(golden_command)
-    app.command("compare")(compare_command)
-    return app(list(arguments), standalone_mode=False)
+    return cli.run(arguments)
 
 
 def test_golden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,8 +23,10 @@ def test_golden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         f"wrote {tmp_path}/case/input/x.bin int8 2x3x4, 24 bytes",
         f"wrote {tmp_path}/case/output/golden.bin int8 2x1x16x32, 1024 bytes",
     ]
-    with pytest.raises(ValueError, match="exists; choose another folder"):
-        run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case"))
+    assert run("golden", "transdata", "--config", CONFIG, "--out", str(tmp_path / "case")) == 2
+    assert capsys.readouterr().err == (
+        f"xascend: error: `out` {tmp_path}/case exists; choose another folder, or overwrite it (--overwrite)\n"
+    )
     assert run("golden", "Transdata", "--config", CONFIG, "--out", str(tmp_path / "case"), "--overwrite", "--json") == 0
     assert capsys.readouterr().out == (tmp_path / "case/manifest.json").read_text()
 
@@ -83,6 +81,70 @@ def test_complex_numbers_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)["first"][0]["actual"] == "(1+3j)"
 
 
-def test_a_shape_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(typer.BadParameter, match="must be a list such as"):
-        run("compare", "a.bin", "g.bin", "--dtype", "int8", "--shape", "2;3")
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("none.bin", "g.bin"), "No such file or directory: none.bin"),
+        (("g.bin", "none.bin"), "No such file or directory: none.bin"),
+        (("a.bin", "g.bin"), "take 4 bytes, a.bin has 3"),
+        (("g.bin", "g.bin", "--shape", "5"), "take 5 bytes, g.bin has 4"),
+        (("g.bin", "g.bin", "--shape", "2;2"), "must be a list such as 1,3,224,224"),
+        (("g.bin", "g.bin", "--dtype", "int9"), "dtype int9 is not supported"),
+        (("g.bin", "g.bin", "--format", "NY"), "`format` 'NY' is not a known format"),
+        (("g.bin", "g.bin", "--rtol", "-1"), "`rtol` must be finite and at least 0, got -1.0"),
+        (("g.bin", "g.bin", "--ulp", "x"), "--ulp"),
+        (("bad.npy", "g.bin"), "bad.npy is not a readable .npy file"),
+        ((".", "g.bin"), "a folder is no file to compare: ."),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    text: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.bin").write_bytes(b"abcd")
+    (tmp_path / "a.bin").write_bytes(b"abc")
+    (tmp_path / "bad.npy").write_bytes(b"abc")
+    assert run("compare", "--dtype", "int8", "--shape", "4", *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("xascend: error: ")
+    assert captured.err.count("\n") == 1
+    assert text in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("Brcb", "--config", "none.toml", "--out", "case"), "No such file or directory: none.toml"),
+        (("Brcb", "--config", "bad.toml", "--out", "case"), "bad.toml is no TOML file"),
+        (("Brcb", "--config", "gap.toml", "--out", "case"), "has the unknown key `saturate` = True"),
+        (("Fixpipe", "--config", "gap.toml", "--out", "case"), "gap.toml: `quant_pre` QF322FP8_PRE is not implemented"),
+        (
+            ("Conv", "--config", "gap.toml", "--out", "case"),
+            "`op` must be one of TransDataTo5HD, Brcb, Transdata",
+        ),
+        (("Brcb", "--out", "case"), "--config"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    text: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.toml").write_text("repeat_times =")
+    array = 'dtype = "float32"\nshape = [256]\nvalues = 0\n'
+    params = 'n_size = 16\nm_size = 16\nsrc_stride = 16\ndst_stride = 16\nquant_pre = "QF322FP8_PRE"\n'
+    (tmp_path / "gap.toml").write_text(f"saturate = true\n[params]\n{params}[src]\n{array}[dst]\n{array}")
+    assert run("golden", *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("xascend: error: ")
+    assert captured.err.count("\n") == 1
+    assert text in captured.err
+    assert not (tmp_path / "case").exists()

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from xascend.golden import compare_files, make_golden
-from xascend.golden.commands import golden_command
 
 CONFIGS = Path(__file__).parent
 
@@ -123,11 +122,3 @@ def test_refused(changes: dict, kind: type[Exception], text: str, tmp_path: Path
     with pytest.raises(kind, match=text):
         make_golden("Fixpipe", plain_config(**changes), tmp_path / "case")
     assert not (tmp_path / "case").exists()
-
-
-def test_a_gap_is_no_traceback_on_the_command_line(tmp_path: Path) -> None:
-    array = 'dtype = "float32"\nshape = [256]\nvalues = 0\n'
-    params = 'n_size = 16\nm_size = 16\nsrc_stride = 16\ndst_stride = 16\nquant_pre = "QF322FP8_PRE"\n'
-    (tmp_path / "gap.toml").write_text(f"[params]\n{params}[src]\n{array}[dst]\n{array}")
-    with pytest.raises(ValueError, match=r"gap\.toml: `quant_pre` QF322FP8_PRE is not implemented"):
-        golden_command("fixpipe", str(tmp_path / "gap.toml"), str(tmp_path / "case"))

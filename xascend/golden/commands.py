@@ -25,6 +25,7 @@ def golden_command(
 
     Exit status: 0 done, 2 wrong usage or unusable files.
     """
+    from xascend.cli._values import shown_shape
     from xascend.golden import make_golden
 
     with warnings.catch_warnings(record=True) as caught:
@@ -39,7 +40,7 @@ def golden_command(
         print(manifest.to_json(), end="")
         return 0
     for entry in (*manifest.inputs, manifest.output):
-        print(f"wrote {out}/{entry.file} {entry.dtype} {'x'.join(map(str, entry.shape))}, {entry.nbytes} bytes")
+        print(f"wrote {out}/{entry.file} {entry.dtype} {shown_shape(entry.shape)}, {entry.nbytes} bytes")
     return 0
 
 
@@ -68,7 +69,7 @@ def compare_command(
 
     Exit status: 0 same, 1 different, 2 unreadable or wrong usage.
     """
-    from xascend.cli._values import as_sizes
+    from xascend.cli._values import as_format_or_number, as_sizes
     from xascend.golden import compare_files
 
     report = compare_files(
@@ -76,8 +77,8 @@ def compare_command(
         golden,
         dtype=dtype,
         shape=None if shape is None else as_sizes(shape),
-        format=_format(storage_format),
-        plain_format=_format(plain_format),
+        format=None if storage_format is None else as_format_or_number(storage_format),
+        plain_format=None if plain_format is None else as_format_or_number(plain_format),
         c0=c0,
         groups=groups,
         rtol=rtol,
@@ -91,10 +92,6 @@ def compare_command(
     else:
         print(report)
     return status
-
-
-def _format(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _as_json(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -160,6 +161,8 @@ def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | No
 
 
 def _open(path: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None) -> StoredTensor:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is no file to compare", str(path))
     tensors = list_tensors(path, Request(dtype=dtype, shape=shape))
     if len(tensors) != 1:
         raise ValueError(f"{path} must hold one tensor to be compared, it holds {len(tensors)}")
