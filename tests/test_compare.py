@@ -50,7 +50,7 @@ class TestEqual:
             if dtype in xp.dtypes:
                 x = random_bits((5, 7), dtype)
                 if xp.name == "cupy":
-                    with pytest.raises(TypeError, match="`actual` is cupy on .*compared on the CPU"):
+                    with pytest.raises(TypeError, match=r"`actual` is cupy on .*compared on the CPU"):
                         compare(xp.asarray(x), x)
                     continue
                 assert compare(xp.asarray(x), x).equal

@@ -88,17 +88,14 @@ class Tally:
             self.largest[name] = max(self.largest.get(name, 0), values.max(initial=0).item())
 
     def _place(self, start: int, at: npt.NDArray[np.intp], a: NumpyArray, e: NumpyArray) -> None:
-        elements = None if self.storage is None else self.storage.elements(start + at)
-        if elements is not None:
-            self._count("different_in_padding", elements < 0)
-        for i in range(min(len(at), self.max_shown - len(self.first))):
-            place = int(at[i])
-            logical = None
-            if self.storage is not None and elements is not None:
-                logical = self.storage.index(int(elements[i]))
+        storage = self.storage
+        elements = np.zeros(len(at), np.intp) if storage is None else storage.elements(start + at)
+        self._count("different_in_padding", elements < 0)
+        left = self.max_shown - len(self.first)
+        for place, element in zip(at[:left].tolist(), elements[:left].tolist(), strict=True):
             index = tuple(map(int, np.unravel_index(start + place, self.shape)))
-            in_padding = self.storage is not None and logical is None
-            self.first.append(Difference(index, logical, in_padding, a[place].item(), e[place].item()))
+            logical = None if storage is None else storage.index(element)
+            self.first.append(Difference(index, logical, element < 0, a[place].item(), e[place].item()))
 
 
 def _parts(x: NumpyArray) -> NumpyArray:
