@@ -142,7 +142,8 @@ def read_column_words(like_name: str, like: Any, name: str, words: Any, columns:
 def _run(x: Any, rule: Rule, threads: int | None = None) -> Any:
     dtype, xp, shape = result_dtype(x, rule.result), array_namespace("x", x), tuple(x.shape)
     if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
-        y = apply_rule(x, rule, Steps(xp))  # a library that may not write in place
+        with np.errstate(all="ignore"):  # libraries that may not write in place, but may be NumPy underneath
+            y = apply_rule(x, rule, Steps(xp))
         return xp.asarray(y, copy=True) if y is x else y
     out = xp.empty(shape, dtype=dtype, device=compat.device(x))
 
