@@ -15,10 +15,10 @@ import typer
 import xascend
 from xascend.cli.convert import convert
 from xascend.cli.formats import formats
+from xascend.cli.golden import compare_command, golden_command
 from xascend.cli.info import info
 from xascend.cli.locate import locate
 from xascend.cli.show import show
-from xascend.golden.commands import compare_command, golden_command
 
 __all__ = ["Interrupted", "run"]
 

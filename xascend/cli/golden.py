@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from xascend.cli._values import as_format_or_number, as_sizes
+
 __all__ = ["compare_command", "golden_command"]
 
 
@@ -69,7 +71,6 @@ def compare_command(
 
     Exit status: 0 same, 1 different, 2 unreadable or wrong usage.
     """
-    from xascend.cli._values import as_format_or_number, as_sizes
     from xascend.golden import compare_files
 
     report = compare_files(
