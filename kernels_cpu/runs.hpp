@@ -1,0 +1,89 @@
+// Runs: bytes that stay together on both sides are copied as they are.
+#pragma once
+
+#include "lanes.hpp"
+
+namespace xascend {
+
+// The two fastest axes of a block. Element (x, y) lies at x * src_x + y * src_y in the source and at
+// x * dst_x + y * dst_y in the destination; it is `unit` bytes. Nothing at or past `src_end` may be read.
+struct Plane {
+    int64_t src_x, src_y, dst_x, dst_y;
+    int64_t unit;
+    int64_t count_x, count_y;
+    const char* src_end;
+};
+
+inline void copy_run(char* to, const char* from, int64_t bytes) {
+    if (bytes < vector_bytes) {
+        copy_short(to, from, bytes);
+    } else if (bytes > 256) {
+        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    } else {
+        int64_t at = 0;
+        for (; at + vector_bytes <= bytes; at += vector_bytes) store(to + at, load<Vector>(from + at));
+        store(to + bytes - vector_bytes, load<Vector>(from + bytes - vector_bytes));
+    }
+}
+
+// Copies to memory that shall not come into the cache: whole lines are streamed, the ends stored as usual.
+inline void stream_run(char* to, const char* from, int64_t bytes) {
+    const int64_t head = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
+    if (bytes < head + line_bytes) {
+        copy_run(to, from, bytes);
+        return;
+    }
+    copy_run(to, from, head);
+    int64_t at = head;
+    for (; at + line_bytes <= bytes; at += line_bytes) {
+        const Vector a = load<Vector>(from + at), b = load<Vector>(from + at + 16);
+        const Vector c = load<Vector>(from + at + 32), d = load<Vector>(from + at + 48);
+        stream(to + at, a);
+        stream(to + at + 16, b);
+        stream(to + at + 32, c);
+        stream(to + at + 48, d);
+    }
+    copy_run(to + at, from + at, bytes - at);
+}
+
+// Copies a plane of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
+template <int Unit, bool Streamed>
+void copy_plane(const Plane& p, const char* src, char* dst) {
+    for (int64_t x = 0; x < p.count_x; ++x) {
+        const char* from = src + x * p.src_x;
+        char* to = dst + x * p.dst_x;
+        for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
+            if constexpr (Unit < vector_bytes) {
+                std::memcpy(to, from, Unit);
+            } else {
+                Vector v[Unit / vector_bytes];
+                std::memcpy(v, from, Unit);
+                for (int i = 0; i < Unit / vector_bytes; ++i) {
+                    if constexpr (Streamed) {
+                        stream(to + i * vector_bytes, v[i]);
+                    } else {
+                        store(to + i * vector_bytes, v[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+// The same for units of any size.
+template <bool Streamed>
+void copy_plane_of_runs(const Plane& p, const char* src, char* dst) {
+    for (int64_t x = 0; x < p.count_x; ++x) {
+        for (int64_t y = 0; y < p.count_y; ++y) {
+            const char* from = src + x * p.src_x + y * p.src_y;
+            char* to = dst + x * p.dst_x + y * p.dst_y;
+            if constexpr (Streamed) {
+                stream_run(to, from, p.unit);
+            } else {
+                copy_run(to, from, p.unit);
+            }
+        }
+    }
+}
+
+}  // namespace xascend

@@ -1,0 +1,174 @@
+// The library's interface: carries out the fills and copies of one conversion.
+//
+// A program is 64-bit integers: item size, number of phases, and per phase the number of its boxes and the boxes:
+// kind (0 copies, 1 fills), source offset, destination offset, number of dimensions, and per dimension its count,
+// source stride and destination stride, outermost in the destination first. Offsets and strides are bytes. Boxes of
+// one phase write different memory, or the same fill; a phase begins when the one before is done.
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "jobs.hpp"
+
+#ifndef XASCEND_BUILD
+#define XASCEND_BUILD "unknown"
+#endif
+
+#define XASCEND_PUBLIC extern "C" __attribute__((visibility("default")))
+
+namespace xascend {
+namespace {
+
+constexpr int64_t stream_above = int64_t{8} << 20;    // bytes read and written that caches do not hold
+constexpr int64_t bytes_per_thread = int64_t{1} << 20;  // starting a thread takes as long as moving this much
+
+struct alignas(line_bytes) Stage {
+    char bytes[stage_bytes];
+};
+
+class Conversion {
+   public:
+    Conversion(const char* src, char* dst, const char* item, int64_t item_bytes, int threads)
+        : src_(src), dst_(dst), item_(item), item_bytes_(item_bytes), threads_(threads) {}
+
+    void run(const int64_t* program, int64_t phases) {
+        for (int64_t phase = 0; phase < phases; ++phase) {
+            jobs_.clear();
+            const int64_t boxes = *program++;
+            jobs_.reserve(static_cast<std::size_t>(boxes));
+            for (int64_t box = 0; box < boxes; ++box) program = read_box(program);
+            run_phase();
+        }
+    }
+
+   private:
+    const char* src_;
+    char* dst_;
+    const char* item_;
+    int64_t item_bytes_;
+    int threads_;
+    std::vector<Job> jobs_;
+    std::vector<Stage> stages_;
+    std::vector<char> pattern_;
+
+    const int64_t* read_box(const int64_t* at) {
+        const bool fills = at[0] != 0;
+        Job job;
+        job.src = fills ? pattern() : src_ + at[1];
+        job.dst = dst_ + at[2];
+        job.unit = item_bytes_;
+        const int64_t dims = at[3];
+        at += 4;
+        for (int64_t d = 0; d < dims; ++d, at += 3) {
+            Dim dim = {at[0], at[1], at[2], 1};
+            if (dim.count == 0) return at + 3 * (dims - d);
+            if (dim.dst < 0) {  // walk the other way
+                job.src += (dim.count - 1) * dim.src;
+                job.dst += (dim.count - 1) * dim.dst;
+                dim.src = -dim.src;
+                dim.dst = -dim.dst;
+            }
+            job.dim[job.dims++] = dim;
+        }
+        add(job, fills);
+        return at;
+    }
+
+    // Folds an innermost run into the unit; what is too long for one unit becomes a dimension and a remainder.
+    void add(Job job, bool fills) {
+        const int64_t limit = fills ? pattern_bytes : run_limit;
+        if (job.dims > 0) {
+            const Dim run = job.dim[job.dims - 1];
+            if (run.dst == job.unit && (fills || run.src == job.unit)) {
+                --job.dims;
+                const int64_t bytes = run.count * job.unit;
+                if (bytes > limit) {
+                    Job rest = job;
+                    const int64_t whole = bytes / limit;
+                    rest.unit = bytes % limit;
+                    rest.src += fills ? 0 : whole * limit;
+                    rest.dst += whole * limit;
+                    if (rest.unit) keep(rest, fills);
+                    job.dim[job.dims++] = {whole, fills ? 0 : limit, limit, 1};
+                    job.unit = limit;
+                } else {
+                    job.unit = bytes;
+                }
+            }
+        }
+        keep(job, fills);
+    }
+
+    void keep(Job job, bool fills) {
+        job.src_end = job.src + job.unit;
+        for (int d = 0; d < job.dims; ++d) job.src_end += std::max<int64_t>(0, (job.dim[d].count - 1) * job.dim[d].src);
+        if (fills) job.src_end = pattern_.data() + pattern_.size();
+        jobs_.push_back(job);
+    }
+
+    const char* pattern() {
+        if (pattern_.empty()) {
+            pattern_.resize(static_cast<std::size_t>(pattern_bytes));
+            for (int64_t at = 0; at < pattern_bytes; at += item_bytes_) {
+                std::memcpy(pattern_.data() + at, item_, static_cast<std::size_t>(item_bytes_));
+            }
+        }
+        return pattern_.data();
+    }
+
+    void run_phase() {
+        int64_t bytes = 0;
+        for (const Job& job : jobs_) bytes += 2 * job.bytes();
+        for (Job& job : jobs_) job.prepare(bytes >= stream_above);
+        const int64_t slabs = std::max<int64_t>(1, std::min<int64_t>(threads_, bytes / bytes_per_thread));
+        stages_.resize(static_cast<std::size_t>(slabs));
+        std::vector<std::thread> started;
+        started.reserve(static_cast<std::size_t>(slabs));
+        int64_t slab = 1;
+        try {
+            for (; slab < slabs; ++slab) started.emplace_back([this, slab, slabs] { run_slab(slab, slabs); });
+        } catch (const std::system_error&) {
+            // no more threads to be had: what has none is done here
+        }
+        run_slab(0, slabs);
+        for (; slab < slabs; ++slab) run_slab(slab, slabs);
+        for (std::thread& thread : started) thread.join();
+    }
+
+    // A slab is an equal share of every job's blocks; jobs of few blocks are dealt out whole.
+    void run_slab(int64_t slab, int64_t slabs) {
+        char* stage = stages_[static_cast<std::size_t>(slab)].bytes;
+        int64_t dealt = 0;
+        for (const Job& job : jobs_) {
+            const int64_t blocks = job.blocks();
+            if (blocks >= 4 * slabs) {
+                job.run(blocks * slab / slabs, blocks * (slab + 1) / slabs, stage);
+            } else if (dealt++ % slabs == slab) {
+                job.run(0, blocks, stage);
+            }
+        }
+        fence_streams();
+    }
+};
+
+}  // namespace
+}  // namespace xascend
+
+// Returns 0, or 1 where memory for the work itself is missing; nothing is written then.
+XASCEND_PUBLIC int xascend_convert(const std::int64_t* program, const void* src, void* dst, const void* item, int threads) {
+    try {
+        xascend::Conversion conversion(static_cast<const char*>(src), static_cast<char*>(dst),
+                                       static_cast<const char*>(item), program[0], threads);
+        conversion.run(program + 2, program[1]);
+    } catch (const std::bad_alloc&) {
+        return 1;
+    }
+    return 0;
+}
+
+// Says what the library was built from, and with what.
+XASCEND_PUBLIC const char* xascend_build() { return XASCEND_BUILD; }
