@@ -62,6 +62,7 @@ class Job {
     int64_t block_bytes() const;
     int64_t contiguous_bytes() const;
     bool is_aligned() const;
+    bool scatters() const { return transposes() && dim[x_].dst != dim[y_].block * unit; }
     void move(const Extents& size, const char* from, char* to, const Extents& to_strides) const;
     void flush(const Extents& size, const char* stage, char* to) const;
 };
@@ -75,7 +76,7 @@ inline void Job::prepare(bool may_stream) {
         if (block_bytes() <= stage_bytes) break;
     }
     bool streamed = may_stream && contiguous_bytes() >= 4 * line_bytes;
-    if (streamed && unit < 4 * line_bytes && !is_aligned()) {
+    if (streamed && unit < 4 * line_bytes && (!is_aligned() || scatters())) {
         staged = block_bytes() <= stage_bytes;
         streamed = false;
     }

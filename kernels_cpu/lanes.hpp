@@ -1,6 +1,7 @@
 // 16-byte vectors at the baseline instruction set, through the vector extensions of GCC and Clang.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 

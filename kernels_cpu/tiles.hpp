@@ -10,8 +10,8 @@ namespace xascend {
 // exchange rows and lanes.
 template <class V, int Rows>
 inline void transpose(V (&row)[Rows]) {
-    V next[Rows];
     for (int round = 1; round < Rows; round *= 2) {
+        V next[Rows];
         for (int i = 0; i < Rows / 2; ++i) {
             next[2 * i] = zip_lower(row[i], row[i + Rows / 2]);
             next[2 * i + 1] = zip_upper(row[i], row[i + Rows / 2]);
@@ -29,43 +29,58 @@ inline V load_up_to(const char* from, const char* end) {
     return value;
 }
 
-// Transposes a plane with src_x == dst_y == Unit. Rows that end inside a tile are read past their end, though never
-// past the end of the source, and the surplus is not written. With `Streamed` the destination is 16-byte aligned.
+template <int Unit>
+constexpr int tile_rows = static_cast<int>(vector_bytes) / Unit;
+
+// A whole tile; src_y is between its rows in the source, dst_x between those in the destination.
+template <int Unit, bool Streamed>
+inline void transpose_tile(const char* from, int64_t src_y, char* to, int64_t dst_x) {
+    typename Lanes<Unit>::vector row[tile_rows<Unit>];
+    for (int i = 0; i < tile_rows<Unit>; ++i) row[i] = load<typename Lanes<Unit>::vector>(from + i * src_y);
+    transpose(row);
+    for (int i = 0; i < tile_rows<Unit>; ++i) {
+        if constexpr (Streamed) {
+            stream(to + i * dst_x, row[i]);
+        } else {
+            store(to + i * dst_x, row[i]);
+        }
+    }
+}
+
+// A tile of which only the first `used_x` columns and `used_y` rows of the source exist. Columns beyond are read
+// though not written, as long as they lie before the end of the source.
+template <int Unit>
+void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, int64_t used_y) {
+    using V = typename Lanes<Unit>::vector;
+    V row[tile_rows<Unit>] = {};
+    for (int i = 0; i < used_y; ++i) row[i] = load_up_to<V>(from + i * p.src_y, p.src_end);
+    transpose(row);
+    for (int i = 0; i < used_x; ++i) {
+        if (used_y == tile_rows<Unit>) {
+            store(to + i * p.dst_x, row[i]);
+        } else {
+            copy_short(to + i * p.dst_x, reinterpret_cast<const char*>(&row[i]), used_y * Unit);
+        }
+    }
+}
+
+// Transposes a plane with src_x == dst_y == Unit; with `Streamed`, whole tiles are 16-byte aligned in the destination.
 template <int Unit, bool Streamed>
 void transpose_plane(const Plane& p, const char* src, char* dst) {
-    constexpr int rows = static_cast<int>(vector_bytes) / Unit;
-    using V = typename Lanes<Unit>::vector;
-    for (int64_t x = 0; x < p.count_x; x += rows) {
-        const int64_t left_x = p.count_x - x < rows ? p.count_x - x : rows;
-        for (int64_t y = 0; y < p.count_y; y += rows) {
-            const char* from = src + x * Unit + y * p.src_y;
-            char* to = dst + x * p.dst_x + y * Unit;
-            const int64_t left_y = p.count_y - y;
-            V row[rows] = {};
-            if (left_x == rows && left_y >= rows) {
-                for (int i = 0; i < rows; ++i) row[i] = load<V>(from + i * p.src_y);
-                transpose(row);
-                for (int i = 0; i < rows; ++i) {
-                    if constexpr (Streamed) {
-                        stream(to + i * p.dst_x, row[i]);
-                    } else {
-                        store(to + i * p.dst_x, row[i]);
-                    }
-                }
-                continue;
+    constexpr int64_t rows = tile_rows<Unit>;
+    const int64_t src_y = p.src_y, dst_x = p.dst_x, count_x = p.count_x, count_y = p.count_y;
+    for (int64_t x = 0; x < count_x; x += rows) {
+        const int64_t used_x = std::min(rows, count_x - x);
+        const char* from = src + x * Unit;
+        char* to = dst + x * dst_x;
+        int64_t y = 0;
+        if (used_x == rows) {
+            for (; y + rows <= count_y; y += rows) {
+                transpose_tile<Unit, Streamed>(from + y * src_y, src_y, to + y * Unit, dst_x);
             }
-            for (int i = 0; i < rows; ++i) {
-                if (i < left_y) row[i] = load_up_to<V>(from + i * p.src_y, p.src_end);
-            }
-            transpose(row);
-            for (int i = 0; i < rows; ++i) {
-                if (i >= left_x) break;
-                if (left_y >= rows) {
-                    store(to + i * p.dst_x, row[i]);
-                } else {
-                    copy_short(to + i * p.dst_x, reinterpret_cast<const char*>(&row[i]), left_y * Unit);
-                }
-            }
+        }
+        for (; y < count_y; y += rows) {
+            transpose_edge<Unit>(p, from + y * src_y, to + y * Unit, used_x, std::min(rows, count_y - y));
         }
     }
 }

@@ -5,6 +5,7 @@
 // source stride and destination stride, outermost in the destination first. Offsets and strides are bytes. Boxes of
 // one phase write different memory, or the same fill; a phase begins when the one before is done.
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -25,9 +26,16 @@ namespace {
 
 constexpr int64_t stream_above = int64_t{8} << 20;    // bytes read and written that caches do not hold
 constexpr int64_t bytes_per_thread = int64_t{1} << 20;  // starting a thread takes as long as moving this much
+constexpr int64_t bytes_per_share = int64_t{1} << 20;
 
 struct alignas(line_bytes) Stage {
     char bytes[stage_bytes];
+};
+
+// Some blocks of one job.
+struct Share {
+    const Job* job;
+    int64_t first, last;
 };
 
 class Conversion {
@@ -52,6 +60,8 @@ class Conversion {
     int64_t item_bytes_;
     int threads_;
     std::vector<Job> jobs_;
+    std::vector<Share> shares_;
+    std::atomic<std::size_t> next_share_{0};
     std::vector<Stage> stages_;
     std::vector<char> pattern_;
 
@@ -120,36 +130,42 @@ class Conversion {
         return pattern_.data();
     }
 
+    // Threads take shares of about the same size until none is left, so that a busy processor delays only its own.
     void run_phase() {
         int64_t bytes = 0;
         for (const Job& job : jobs_) bytes += 2 * job.bytes();
         for (Job& job : jobs_) job.prepare(bytes >= stream_above);
-        const int64_t slabs = std::max<int64_t>(1, std::min<int64_t>(threads_, bytes / bytes_per_thread));
-        stages_.resize(static_cast<std::size_t>(slabs));
+        const int64_t threads = std::max<int64_t>(1, std::min<int64_t>(threads_, bytes / bytes_per_thread));
+        shares_.clear();
+        for (const Job& job : jobs_) share_out(job, threads > 1 ? bytes_per_share : bytes);
+        next_share_ = 0;
+        stages_.resize(static_cast<std::size_t>(threads));
         std::vector<std::thread> started;
-        started.reserve(static_cast<std::size_t>(slabs));
-        int64_t slab = 1;
+        started.reserve(static_cast<std::size_t>(threads));
         try {
-            for (; slab < slabs; ++slab) started.emplace_back([this, slab, slabs] { run_slab(slab, slabs); });
+            for (int64_t thread = 1; thread < threads; ++thread) {
+                started.emplace_back([this, thread] { work(stages_[static_cast<std::size_t>(thread)].bytes); });
+            }
         } catch (const std::system_error&) {
-            // no more threads to be had: what has none is done here
+            // no more threads to be had: those that started do it all
         }
-        run_slab(0, slabs);
-        for (; slab < slabs; ++slab) run_slab(slab, slabs);
+        work(stages_[0].bytes);
         for (std::thread& thread : started) thread.join();
     }
 
-    // A slab is an equal share of every job's blocks; jobs of few blocks are dealt out whole.
-    void run_slab(int64_t slab, int64_t slabs) {
-        char* stage = stages_[static_cast<std::size_t>(slab)].bytes;
-        int64_t dealt = 0;
-        for (const Job& job : jobs_) {
-            const int64_t blocks = job.blocks();
-            if (blocks >= 4 * slabs) {
-                job.run(blocks * slab / slabs, blocks * (slab + 1) / slabs, stage);
-            } else if (dealt++ % slabs == slab) {
-                job.run(0, blocks, stage);
-            }
+    void share_out(const Job& job, int64_t share) {
+        const int64_t blocks = job.blocks();
+        const int64_t shares = std::min(blocks, 2 * job.bytes() / share + 1);
+        for (int64_t i = 0; i < shares; ++i) {
+            shares_.push_back({&job, blocks * i / shares, blocks * (i + 1) / shares});
+        }
+    }
+
+    void work(char* stage) {
+        for (;;) {
+            const std::size_t share = next_share_++;
+            if (share >= shares_.size()) break;
+            shares_[share].job->run(shares_[share].first, shares_[share].last, stage);
         }
         fence_streams();
     }

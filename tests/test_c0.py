@@ -88,5 +88,5 @@ def test_atb_form_is_not_taken_for_nz() -> None:
 
 @pytest.mark.parametrize("c", [5, 16])
 def test_fractal_z_c04_holds_four_channels(c: int) -> None:
-    with pytest.raises(ValueError, match=rf"FRACTAL_Z_C04.*4.*{c}"):
+    with pytest.raises(ValueError, match=rf"`x` must have at most 4 channels for FRACTAL_Z_C04, got C = {c}"):
         xa.trans_data(np.zeros((2, c, 3, 3), HALF), "NCHW", "FRACTAL_Z_C04")

@@ -153,7 +153,7 @@ WRONG_USAGE = (
     (["convert", "x.npy", "y.npy", *TO_NZ, "--c0", "0"], "`c0` must be an integer of at least 1"),
     (["convert", "x.npy", "y.npy", "--from", "ND", "--to", "FRACTAL_NX"], "is not a known format; did you mean"),
     (["convert", "x.npy", "y.npy", *TO_NZ, "--device", "tpu"], "`device` must be auto, cpu, cuda or cuda:N"),
-    (["convert", "x.npy", "y.npy", *TO_NZ, "--dtype", "bogus"], "dtype bogus is not supported"),
+    (["convert", "x.npy", "y.npy", *TO_NZ, "--dtype", "bogus"], "`dtype` bogus is not supported"),
     (["convert", "none.npy", "y.npy", *TO_NZ], "none.npy"),
     (["convert", "none.npy", "y.npy", *TO_NZ, "--json"], "none.npy"),
     (["info"], "pass either a FILE or --system"),

@@ -331,7 +331,7 @@ def test_limits(limit: str, least: int) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"dtype": "object"}, TypeError, "dtype object is not supported"),
+        ({"dtype": "object"}, TypeError, "`dtype` object is not supported"),
         ({"c0": 0}, ValueError, "`c0` must be an integer of at least 1"),
         ({"groups": 2}, ValueError, "`groups` must be 1 unless"),
         ({"src_format": "NCWH"}, ValueError, "`src_format` 'NCWH' is not a known format"),

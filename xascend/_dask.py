@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import array_api_compat as compat
-import numpy as np
+import numpy.typing as npt
 
 from xascend._execute import execute
 from xascend._plan import Plan, make_plan, stored_axes
@@ -23,7 +23,7 @@ __all__ = ["run"]
 Array = Any
 
 
-def run(plan: Plan, x: Array, pad_value: np.generic, /) -> Array:
+def run(plan: Plan, x: Array, pad_value: npt.NDArray[Any], /) -> Array:
     """Return a lazy Dask array; its chunks are converted independently of each other."""
     if not (plan.src_format.is_blocked and plan.dst_format.is_blocked):
         return _run_leg(plan, x, pad_value)
@@ -36,7 +36,7 @@ def run(plan: Plan, x: Array, pad_value: np.generic, /) -> Array:
     return _run_leg(second, _run_leg(first, x, pad_value), pad_value)
 
 
-def _run_leg(plan: Plan, x: Array, pad_value: np.generic) -> Array:
+def _run_leg(plan: Plan, x: Array, pad_value: npt.NDArray[Any]) -> Array:
     """Convert between a plain and any other format."""
     import dask.array as da
 
@@ -71,7 +71,7 @@ def _convert_chunk(
     free: Collection[str],
     src_labels: Sequence[str],
     blocks: Mapping[str, int],
-    pad_value: np.generic,
+    pad_value: npt.NDArray[Any],
     chunk: Array,
 ) -> Array:
     extents = dict(zip(src_labels, chunk.shape, strict=True))
@@ -97,9 +97,10 @@ def _labels(side: str, bound: Bound, free: Collection[str]) -> list[str]:
 
 
 def _free_axes(plan: Plan, *sides: Bound) -> Collection[str]:
-    if plan.groups > 1 or any(fmt.layout.fused for fmt in (plan.src_format, plan.dst_format)):
+    if plan.groups > 1:
         return ()
     merged = {name for bound in sides for pieces in bound.stored if len(pieces) > 1 for name, _ in pieces}
+    merged.update(plan.src_format.layout.fused, plan.dst_format.layout.fused)
     return [axis for axis in plan.axes if axis not in merged]
 
 

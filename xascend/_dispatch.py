@@ -7,12 +7,23 @@ from typing import Any
 import array_api_compat as compat
 import array_api_compat.numpy
 import numpy as np
+import numpy.typing as npt
 
+from xascend import _torch
 from xascend._dtypes import DType, resolve_dtype
 
 _MAX_WORK: Any = 10_000  # candidates tried before two interleaved views count as overlapping
 
-__all__ = ["array_dtype", "array_namespace", "array_shape", "overlaps", "place", "require_same_place"]
+__all__ = [
+    "array_dtype",
+    "array_namespace",
+    "array_shape",
+    "is_dense",
+    "overlaps",
+    "place",
+    "require_output",
+    "require_same_place",
+]
 
 
 def array_namespace(name: str, x: Any, /) -> Any:
@@ -25,14 +36,24 @@ def array_namespace(name: str, x: Any, /) -> Any:
         raise TypeError(f"`{name}` must be an array (NumPy, CuPy, PyTorch, JAX, Dask), got {kind}; try {hint}")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"`{name}` is a masked array; a storage format has no mask, pass `{name}.filled(...)`")
+    if getattr(x, "is_nested", False):
+        raise TypeError(f"`{name}` is a nested tensor, whose rows differ in size; convert them one by one")
+    if compat.is_dask_array(x):
+        array_namespace(name, x._meta)  # what the chunks are
     if compat.is_pydata_sparse_array(x) or str(getattr(x, "layout", "torch.strided")) != "torch.strided":
         raise TypeError(f"`{name}` is sparse; a storage format is dense, pass `{name}.to_dense()`")
     return compat.array_namespace(x)
 
 
-def array_dtype(x: Any, /) -> DType:
-    """Return the table's entry for the dtype of an array, or raise TypeError naming the dtype."""
-    return resolve_dtype(x.dtype)
+def array_dtype(x: Any, /, name: str = "x") -> DType:
+    """Return the table's entry for the dtype of an array, or raise TypeError naming argument and dtype."""
+    dtype = resolve_dtype(x.dtype, name)
+    if dtype.bits == 4 and compat.is_torch_array(x):
+        raise TypeError(
+            f"`{name}` has dtype {x.dtype}, which PyTorch cannot move; pass `{name}.view(torch.uint8)`, "
+            "and `c0` in bytes"
+        )
+    return dtype
 
 
 def array_shape(name: str, x: Any, /) -> tuple[int, ...]:
@@ -59,31 +80,66 @@ def require_same_place(name: str, x: Any, other_name: str, other: Any, /) -> Non
         )
 
 
+def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: Any, /) -> None:
+    """Raise unless `out` is a writeable array beside `x`, of a dtype and a shape, apart from `x` and from itself."""
+    require_same_place(name, x, "out", out)
+    if out.dtype != dtype:
+        raise TypeError(f"`out` must have the dtype of `{name}`, {dtype}, got {out.dtype}")
+    if tuple(out.shape) != shape:
+        raise ValueError(f"`out` must have the shape {shape}, got {tuple(out.shape)}")
+    if compat.is_lazy_array(out):
+        raise TypeError(f"`out` must be an array in memory, got a lazy or immutable {type(out).__name__}")
+    if not compat.is_writeable_array(out):
+        raise ValueError("`out` must be writeable, got a read-only array")
+    if getattr(out, "requires_grad", False) or getattr(x, "requires_grad", False):
+        raise ValueError(f"`out` cannot take part in a gradient; pass `{name}` and `out` without requires_grad")
+    if _overlaps_itself(out):
+        raise ValueError("`out` must not overlap itself, got an array with several elements in one place")
+    if overlaps(x, out):
+        raise ValueError(f"`out` must not overlap `{name}`; a conversion cannot be done in place, pass other memory")
+
+
+def _overlaps_itself(x: Any) -> bool:
+    """Say whether strides leave no room for every element; arrays without strides cannot overlap themselves."""
+    strides = x.stride() if compat.is_torch_array(x) else getattr(x, "strides", None)
+    if strides is None or 0 in x.shape:
+        return False
+    reach = 1 if compat.is_torch_array(x) else x.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(strides, x.shape, strict=True) if size > 1):
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
 def overlaps(x: Any, y: Any, /) -> bool:
     """Say whether two arrays of one library share memory (exact for NumPy, by address range for PyTorch)."""
     if compat.is_torch_array(x):
-        return _torch_overlaps(x, y)
+        return _torch.overlaps(x, y)
     if compat.is_cupy_array(x):
         import cupy
 
         return bool(cupy.shares_memory(x, y))
-    if not isinstance(x, np.ndarray):
-        try:
-            x, y = np.from_dlpack(x), np.from_dlpack(y)
-        except (AttributeError, BufferError, RuntimeError, TypeError):
-            return x is y  # lazy or immutable arrays: there is no memory to share
+    x, y = _host_view(x), _host_view(y)
+    if x is None or y is None:
+        return False
     try:
         return np.shares_memory(x, y, max_work=_MAX_WORK)
     except np.exceptions.TooHardError:
         return True
 
 
-def _torch_overlaps(x: Any, y: Any) -> bool:
-    if x.numel() == 0 or y.numel() == 0:
-        return False
-    spans = []
-    for tensor in (x, y):
-        reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        start = tensor.data_ptr()
-        spans.append((start, start + (reach + 1) * tensor.element_size()))
-    return bool(spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1])
+def is_dense(x: Any, /) -> bool:
+    """Say whether an array is C-contiguous, as far as its library tells."""
+    x = x if compat.is_cupy_array(x) else _host_view(x)
+    return x is None or bool(x.flags.c_contiguous)
+
+
+def _host_view(x: Any) -> npt.NDArray[Any] | None:
+    """Return an array in host memory as NumPy sees it, or None for lazy ones, which have no memory."""
+    if isinstance(x, np.ndarray):
+        return x
+    try:
+        return np.from_dlpack(x)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return None

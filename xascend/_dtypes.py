@@ -10,6 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 __all__ = ["DType", "as_element", "numpy_dtype", "resolve_dtype"]
 
@@ -59,49 +60,67 @@ _ALIASES = (
 )
 
 
-def _refusal(shown: str) -> str:
+_AMBIGUOUS = {
+    "float": "float32 or float64",
+    "int": "int32 or int64",
+    "uint": "uint32 or uint64",
+    "i8": "int8 or int64",
+    "u8": "uint8 or uint64",
+    "f8": "float64 or one of float8_*",
+    "i4": "int4 or int32",
+    "u4": "uint4 or uint32",
+    "f4": "float32 or float4_e2m1fn",
+}
+
+
+def _refusal(shown: str, name: str) -> str:
+    subject = f"`dtype` {shown}" if name == "dtype" else f"`{name}` has dtype {shown}, which"
+    if shown in _AMBIGUOUS:
+        return f"{subject} means different types to different libraries; say {_AMBIGUOUS[shown]}"
     if shown.startswith("void") and shown[4:].isdigit():
         size = int(shown[4:]) // 8
+        subject = subject.replace(shown, f"V{size}")
         view = {1: "ml_dtypes.float8_e4m3fn", 2: "ml_dtypes.bfloat16"}.get(size, "np.dtype(...)")
-        return f"dtype V{size} is raw bytes without a type; say what they hold by a view, for instance `x.view({view})`"
+        return f"{subject} is raw bytes without a type; say what they hold by a view, for instance `x.view({view})`"
     return (
-        f"dtype {shown} is not supported; accepted are bool, signed and unsigned integers of 8 to 64 bits, "
+        f"{subject} is not supported; accepted are bool, signed and unsigned integers of 8 to 64 bits, "
         "float16/32/64, complex64/128, bfloat16, float8_* and int4/uint4/float4_e2m1fn"
     )
 
 
 def _spelling(dtype: Any) -> str:
-    if dtype is None:
-        return "None"
     if isinstance(dtype, str) and not dtype.startswith(tuple("<>=|")):
         return dtype.removeprefix("torch.")
     text = str(dtype)
     if "." in text and not isinstance(dtype, np.dtype | type):  # torch.float16, array_api_strict.float16
         return text.rpartition(".")[2]
+    if dtype is None or isinstance(dtype, np.ndarray | dict):
+        return type(dtype).__name__
     try:
         resolved = np.dtype(dtype)
     except TypeError:
         return text
-    return text if resolved.names or resolved.subdtype else resolved.name
+    return text if resolved.names is not None or resolved.subdtype else resolved.name
 
 
-def resolve_dtype(dtype: Any, /) -> DType:
-    """Return the table's entry for a dtype of any array library, or for a name; TypeError where it has none."""
-    if isinstance(dtype, np.dtype):
-        return _of_numpy(dtype)
-    return _of_spelling(_spelling(dtype))
+def resolve_dtype(dtype: Any, /, name: str = "dtype") -> DType:
+    """Return the table's entry for a dtype of any array library, or for a name; TypeError where it has none.
+
+    `name` is the argument that is, or has, the dtype.
+    """
+    found = _of_numpy(dtype) if isinstance(dtype, np.dtype) else _of_spelling(_spelling(dtype))
+    if found is None:
+        raise TypeError(_refusal(_spelling(dtype), name))
+    return found
 
 
 @functools.lru_cache(maxsize=256)
-def _of_numpy(dtype: np.dtype[Any]) -> DType:
+def _of_numpy(dtype: np.dtype[Any]) -> DType | None:
     return _of_spelling(_spelling(dtype))
 
 
-def _of_spelling(spelling: str) -> DType:
-    found = _TABLE.get(spelling) or _TABLE.get(_ALIASES.get(spelling, ""))
-    if found is None:
-        raise TypeError(_refusal(spelling))
-    return found
+def _of_spelling(spelling: str) -> DType | None:
+    return _TABLE.get(spelling) or _TABLE.get(_ALIASES.get(spelling, ""))
 
 
 def numpy_dtype(dtype: Any, /) -> np.dtype[Any]:
@@ -113,21 +132,23 @@ def numpy_dtype(dtype: Any, /) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
-def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
-    """Return a scalar as an element of `dtype`; a fraction may be rounded, any other loss is a ValueError.
+def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
+    """Return a scalar as an array of `dtype` without axes; a fraction may be rounded, any other loss is a ValueError.
 
     0 means all bits zero, also in float8_e8m0fnu, which has no zero of its own.
     """
     if type(value) is int and value == 0:
         return _zero(dtype)
-    if not isinstance(value, bool | int | float | complex | np.generic) or isinstance(value, np.void | np.character):
+    if not isinstance(value, bool | int | float | complex) and not (
+        isinstance(value, np.generic) and _of_numpy(value.dtype)
+    ):
         raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
     if value == 0 and not np.signbit(np.real(value)):
         return _zero(dtype)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a complex number loses its imaginary part: seen below
-            element = np.asarray(value).astype(dtype)[()]
+            element = np.asarray(value).astype(dtype)
         fits = _survives(element, value, dtype)
     except (OverflowError, ValueError, TypeError):
         fits = False
@@ -137,8 +158,8 @@ def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _zero(dtype: np.dtype[Any]) -> Any:
-    return np.zeros((), dtype)[()]
+def _zero(dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.zeros((), dtype)
 
 
 def _survives(element: Any, value: Any, dtype: np.dtype[Any]) -> bool:

@@ -63,12 +63,12 @@ def empty_output(plan: Plan, x: Array, /) -> Array:
     return np.empty(plan.dst_shape, x.dtype)
 
 
-def run(plan: Plan, x: Array, out: Array, pad_value: np.generic, /) -> None:
+def run(plan: Plan, x: Array, out: Array, pad_value: np.generic | Array, /) -> None:
     """Carry out `plan` from `x` into `out`, which must not overlap; nothing else is allocated."""
     word = _WORDS[x.dtype.itemsize]
     moves = _moves(plan, word.itemsize, x.strides, out.strides)
     if moves.fills:
-        fill = np.asarray(pad_value, x.dtype).view(word)
+        fill = np.asarray(pad_value).view(word)
         for view in moves.fills:
             view.of(out)[...] = fill
     for source, target in moves.copies:

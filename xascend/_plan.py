@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable
+import sys
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,12 @@ from xascend._resolve import (
     raise_mismatch,
     source_c0,
 )
-from xascend._sides import build_side
+from xascend._sides import C04, build_side
 from xascend.formats import Format
 
 __all__ = ["Plan", "as_shape", "as_size", "make_plan", "stored_axes"]
+
+_UNORDERED = (str, bytes, bytearray, Mapping, Set)  # collections that are no list of sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +74,14 @@ class Plan:
                 "pass sizes that are whole blocks, or strict=False"
             )
 
+    def require_addressable(self, itemsize: int, /) -> None:
+        """Raise ValueError where no memory could hold the destination."""
+        if math.prod(self.dst_shape) * itemsize > sys.maxsize:
+            raise ValueError(
+                f"`x` of shape {self.src_shape} would need the storage shape {self.dst_shape} in "
+                f"{self.dst_format.value}, more bytes than can be addressed; pass a smaller `c0`"
+            )
+
     def locate(self, index: tuple[int, ...], /) -> tuple[int, ...]:
         """Return the destination index of the element at a source index."""
         if len(index) != len(self.src_shape):
@@ -101,10 +112,8 @@ def as_size(name: str, value: Any, /, minimum: int = 1) -> int:
 
 def as_shape(name: str, value: Any, /) -> tuple[int, ...]:
     """Return `value` as a tuple of sizes of at least 0."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ValueError(  # noqa: TRY004 - a size that is no size is a ValueError everywhere
-            f"`{name}` must be a sequence of integers, got {value!r}"
-        )
+    if not isinstance(value, Collection) or isinstance(value, _UNORDERED):
+        raise ValueError(f"`{name}` must be a sequence of integers, got {value!r}")  # noqa: TRY004 - it is a size
     return tuple(as_size(name, size, 0) for size in value)
 
 
@@ -128,6 +137,8 @@ def make_plan(
     dst_c0 = destination_c0(dst, src_c0, bits, c0)
     axes, order = logical_axes(name, src, dst, src_shape, shape)
     sizes = logical_sizes(src, src_c0, axes, order, src_shape, shape)
+    if dst.layout.fused and sizes["C"] > C04:
+        raise ValueError(f"`{name}` must have at most {C04} channels for {dst.value}, got C = {sizes['C']}")
     if groups > 1 and sizes["N"] % groups:
         raise ValueError(f"`groups` must divide N = {sizes['N']}, got {groups}")
 

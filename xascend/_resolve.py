@@ -92,7 +92,8 @@ def logical_axes(name: str, src: Format, dst: Format, src_shape: Shape, shape: S
     order = letters if dst.is_blocked or dst.layout.is_matrix else tuple(dst.layout.axes)
     if rank != len(order):
         name, got = ("shape", shape) if src.is_blocked and shape is not None else (name, src_shape)
-        raise ValueError(f"`{name}` must have the axes ({', '.join(order)}) of {named.value}, got shape {got}")
+        also = " or (C, N)" if other.layout.is_matrix and named.layout.grouped else ""
+        raise ValueError(f"`{name}` must have the axes ({', '.join(order)}){also} of {named.value}, got shape {got}")
     return letters, order
 
 

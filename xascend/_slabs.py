@@ -35,8 +35,8 @@ class Slab:
 def slabs(plan: Plan, max_elements: int, /) -> Iterator[Slab]:
     """Yield slabs in the order of the destination's memory, none above `max_elements` where it can be helped.
 
-    Formats that pack groups or pixels across blocks (FRACTAL_Z with groups, FRACTAL_Z_C04) are one slab, and so is a
-    pair whose outermost destination axis lies inside a merged axis of the source.
+    FRACTAL_Z with groups and FRACTAL_Z_C04 as destination, which pack across blocks, are one slab, and so is a pair
+    whose outermost destination axis lies inside a merged axis of the source.
     """
     whole = Slab(tuple(slice(0, n) for n in plan.src_shape), tuple(slice(0, n) for n in plan.dst_shape), plan)
     axis = _outermost(plan)
@@ -71,7 +71,7 @@ def _sides(plan: Plan) -> tuple[tuple[Format, int], ...]:
 
 def _outermost(plan: Plan) -> str:
     """Return the logical axis that is cut first in the destination's memory, or "" where no axis can be."""
-    if plan.groups > 1 or any(fmt.layout.fused for fmt, _ in _sides(plan)):
+    if plan.groups > 1 or plan.dst_format.layout.fused:
         return ""
     bound = bind(plan.dst_format, stored_axes(plan, plan.dst_format), plan.dst_c0)
     sizes = dict(zip(plan.axes, plan.sizes, strict=True))

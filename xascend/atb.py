@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from xascend._dispatch import array_dtype, array_namespace
-from xascend._plan import as_shape
+from xascend._plan import as_shape, as_size
 from xascend._resolve import check_padded
 from xascend.convert import trans_data
 from xascend.formats import DEFAULT_C0, Format
@@ -70,7 +70,7 @@ class TransdataParam:
     def __post_init__(self) -> None:
         """Check and normalise both fields."""
         try:
-            kind = TransdataType(self.transdata_type)
+            kind = TransdataType(as_size("transdata_type", self.transdata_type, 0))
         except ValueError:
             known = ", ".join(f"{kind.name} {kind.value}" for kind in TransdataType)
             raise ValueError(f"`transdata_type` must be one of {known}, got {self.transdata_type!r}") from None

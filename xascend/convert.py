@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
-import array_api_compat as compat
-
-from xascend._dispatch import array_dtype, array_namespace, array_shape, overlaps, require_same_place
+from xascend._dispatch import array_dtype, array_namespace, array_shape, require_output
 from xascend._dtypes import as_element, numpy_dtype
 from xascend._execute import execute
-from xascend._plan import Plan, as_shape, as_size, make_plan
+from xascend._plan import as_shape, as_size, make_plan
 from xascend._resolve import check_padded
 from xascend.formats import Format, as_format
 
@@ -27,12 +25,6 @@ __all__ = [
 
 Array = Any
 FormatLike = Format | str | int
-
-
-class _Options(TypedDict, total=False):
-    pad_value: complex
-    strict: bool
-    out: Array | None
 
 
 def trans_data(
@@ -60,7 +52,8 @@ def trans_data(
     src_format, dst_format
         `Format` members, names in the usual spellings, or aclFormat numbers. ND, FRACTAL_NZ and FRACTAL_ZZ speak of
         ``(*batch, m, n)``; paired with a convolution format they take that format's plain axes as they lie, so that
-        NC1HWC0 to FRACTAL_NZ makes FRACTAL_NZ of the NCHW tensor, with m = H and n = W.
+        NC1HWC0 to FRACTAL_NZ makes FRACTAL_NZ of the NCHW tensor, with m = H and n = W. A 2-D tensor paired with
+        FRACTAL_Z is ``(C, N)``, channels first, with H = W = 1, as the graph engine takes it.
     shape
         The tensor's own sizes, which padding hides: in the axes of a plain destination, otherwise in the plain axes
         of the source (NCHW, NCDHW, or ``(*batch, m, n)``). Left out, padding counts as part of the tensor.
@@ -119,29 +112,24 @@ def trans_data(
         None if c0 is None else as_size("c0", c0),
         as_size("groups", groups),
     )
+    plan.require_addressable(dtype.itemsize)
     if strict:
         plan.require_aligned()
     element = as_element("pad_value", pad_value, numpy_dtype(x.dtype))
     if out is not None:
-        _check_out(x, out, plan)
+        require_output("x", x, x.dtype, plan.dst_shape, out)
     return execute(plan, x, xp, element, out)
 
 
-def _check_out(x: Array, out: Array, plan: Plan) -> None:
-    require_same_place("x", x, "out", out)
-    if out.dtype != x.dtype:
-        raise TypeError(f"`out` must have the dtype of `x`, {x.dtype}, got {out.dtype}")
-    if tuple(out.shape) != plan.dst_shape:
-        raise ValueError(f"`out` must have the shape {plan.dst_shape}, got {tuple(out.shape)}")
-    if compat.is_lazy_array(out):
-        raise TypeError(f"`out` must be an array in memory, got a lazy or immutable {type(out).__name__}")
-    if not compat.is_writeable_array(out):
-        raise ValueError("`out` must be writeable, got a read-only array")
-    if overlaps(x, out):
-        raise ValueError("`out` must not overlap `x`; a conversion cannot be done in place, pass other memory")
-
-
-def nd_to_nz(x: Array, /, *, c0: int | None = None, **options: Unpack[_Options]) -> Array:
+def nd_to_nz(
+    x: Array,
+    /,
+    *,
+    c0: int | None = None,
+    pad_value: complex = 0,
+    strict: bool = False,
+    out: Array | None = None,
+) -> Array:
     """Convert ND ``(*batch, m, n)`` to FRACTAL_NZ ``(*batch, n1, m1, 16, c0)``.
 
     Parameters
@@ -150,8 +138,8 @@ def nd_to_nz(x: Array, /, *, c0: int | None = None, **options: Unpack[_Options])
         Array of at least 2 axes.
     c0
         Columns per block; by default `default_c0` of the dtype.
-    **options
-        `pad_value`, `strict` and `out` of `trans_data`.
+    pad_value, strict, out
+        As in `trans_data`.
 
     Returns
     -------
@@ -174,7 +162,7 @@ def nd_to_nz(x: Array, /, *, c0: int | None = None, **options: Unpack[_Options])
     >>> xa.nd_to_nz(np.ones((16, 360), np.float16)).shape
     (23, 1, 16, 16)
     """
-    return trans_data(x, Format.ND, Format.FRACTAL_NZ, c0=c0, **options)
+    return trans_data(x, Format.ND, Format.FRACTAL_NZ, c0=c0, pad_value=pad_value, strict=strict, out=out)
 
 
 def nz_to_nd(x: Array, /, shape: Sequence[int] | None = None, *, out: Array | None = None) -> Array:
@@ -218,7 +206,15 @@ def nz_to_nd(x: Array, /, shape: Sequence[int] | None = None, *, out: Array | No
     return trans_data(x, Format.FRACTAL_NZ, Format.ND, shape=shape, out=out)
 
 
-def nchw_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Options]) -> Array:
+def nchw_to_nc1hwc0(
+    x: Array,
+    /,
+    *,
+    c0: int | None = None,
+    pad_value: complex = 0,
+    strict: bool = False,
+    out: Array | None = None,
+) -> Array:
     """Convert NCHW ``(n, c, h, w)`` to NC1HWC0 ``(n, c1, h, w, c0)``, also called 5HD.
 
     Parameters
@@ -227,8 +223,8 @@ def nchw_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Op
         Array of 4 axes.
     c0
         Channels per block; by default `default_c0` of the dtype.
-    **options
-        `pad_value`, `strict` and `out` of `trans_data`.
+    pad_value, strict, out
+        As in `trans_data`.
 
     Returns
     -------
@@ -251,7 +247,7 @@ def nchw_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Op
     >>> xa.nchw_to_nc1hwc0(np.ones((2, 22, 4, 4), np.float32)).shape
     (2, 2, 4, 4, 16)
     """
-    return trans_data(x, Format.NCHW, Format.NC1HWC0, c0=c0, **options)
+    return trans_data(x, Format.NCHW, Format.NC1HWC0, c0=c0, pad_value=pad_value, strict=strict, out=out)
 
 
 def nc1hwc0_to_nchw(x: Array, /, channels: int | None = None, *, out: Array | None = None) -> Array:
@@ -291,7 +287,15 @@ def nc1hwc0_to_nchw(x: Array, /, channels: int | None = None, *, out: Array | No
     return _from_nc1hwc0(x, Format.NCHW, channels, out)
 
 
-def nhwc_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Options]) -> Array:
+def nhwc_to_nc1hwc0(
+    x: Array,
+    /,
+    *,
+    c0: int | None = None,
+    pad_value: complex = 0,
+    strict: bool = False,
+    out: Array | None = None,
+) -> Array:
     """Convert NHWC ``(n, h, w, c)`` to NC1HWC0 ``(n, c1, h, w, c0)``, also called 5HD.
 
     Parameters
@@ -300,8 +304,8 @@ def nhwc_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Op
         Array of 4 axes.
     c0
         Channels per block; by default `default_c0` of the dtype.
-    **options
-        `pad_value`, `strict` and `out` of `trans_data`.
+    pad_value, strict, out
+        As in `trans_data`.
 
     Returns
     -------
@@ -324,7 +328,7 @@ def nhwc_to_nc1hwc0(x: Array, /, *, c0: int | None = None, **options: Unpack[_Op
     >>> xa.nhwc_to_nc1hwc0(np.ones((2, 4, 4, 22), np.int8)).shape
     (2, 1, 4, 4, 32)
     """
-    return trans_data(x, Format.NHWC, Format.NC1HWC0, c0=c0, **options)
+    return trans_data(x, Format.NHWC, Format.NC1HWC0, c0=c0, pad_value=pad_value, strict=strict, out=out)
 
 
 def nc1hwc0_to_nhwc(x: Array, /, channels: int | None = None, *, out: Array | None = None) -> Array:
@@ -382,7 +386,8 @@ def npu_format_cast(x: Array, acl_format: FormatLike, /, *, c0: int | None = Non
     Parameters
     ----------
     x
-        ND tensor ``(*batch, m, n)`` for matrix formats, NCHW or NCDHW for convolution formats.
+        ND tensor ``(*batch, m, n)`` for matrix formats, NCHW or NCDHW for convolution formats; for FRACTAL_Z also
+        ``(C, N)``, channels first.
     acl_format
         aclFormat number (29 is FRACTAL_NZ, 3 NC1HWC0, 4 FRACTAL_Z, ...), name or `Format`.
     c0
@@ -410,4 +415,10 @@ def npu_format_cast(x: Array, acl_format: FormatLike, /, *, c0: int | None = Non
     >>> xa.npu_format_cast(np.ones((18, 34), np.float32), 29).shape
     (3, 2, 16, 16)
     """
-    return trans_data(x, Format.ND, as_format("acl_format", acl_format), c0=c0)
+    fmt = as_format("acl_format", acl_format)
+    if not fmt.is_blocked and fmt not in (Format.ND, Format.NCHW, Format.NCDHW):
+        raise ValueError(
+            f"`acl_format` must be a blocked format, or ND, NCHW or NCDHW as `x` is; for {fmt.value} use trans_data, "
+            "which is told the axes of `x`"
+        )
+    return trans_data(x, Format.ND, fmt, c0=c0)

@@ -215,7 +215,7 @@ _SHORT_NAMES = {
     "FZ_3D": Format.FRACTAL_Z_3D,
     "FRACTALNZ": Format.FRACTAL_NZ,
     "FRACTALZ": Format.FRACTAL_Z,
-}
+} | {f"NZ_C0_{c0}": Format[f"FRACTAL_NZ_C0_{c0}"] for c0 in (2, 4, 8, 16, 32)}
 _BY_NAME = {fmt.value.upper(): fmt for fmt in Format} | _SHORT_NAMES
 _BY_NUMBER = {number: fmt for fmt, number in ACL_FORMATS.items()}
 
@@ -225,7 +225,7 @@ def as_format(name: str, value: Any, /) -> Format:
     if isinstance(value, Format):
         return value
     if isinstance(value, str):
-        spelled = value.strip().upper()
+        spelled = value.strip().upper().replace("-", "_").replace(" ", "_")
         for prefix in ("ACL_FORMAT_", "ACL_", "FORMAT_"):
             spelled = spelled.removeprefix(prefix)
         if spelled in _BY_NAME:

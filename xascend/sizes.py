@@ -250,7 +250,7 @@ def locate(
     TypeError
         The dtype is not supported.
     ValueError
-        A format, size or index does not fit, the index is padding, or neither `dtype` nor `c0` is given.
+        A format, size or index does not fit, the index is padding, or neither `dtype` nor `c0` tells the C0.
 
     Notes
     -----
@@ -266,7 +266,7 @@ def locate(
     """
     dst = as_format("dst_format", dst_format)
     src = _plain_axes_of(dst) if src_format is None else as_format("src_format", src_format)
-    if dtype is None and c0 is None:
+    if dtype is None and c0 is None and any(fmt.is_blocked and not fmt.layout.fixed_c0 for fmt in (src, dst)):
         raise ValueError("`locate` needs `dtype` or `c0` to know the C0, got neither")
     bits = 8 if dtype is None else resolve_dtype(dtype).bits
     sizes, groups = as_shape("shape", shape), as_size("groups", groups)

@@ -195,7 +195,7 @@ SRC = np.ones(8, np.int16)
         (GOOD, SRC.astype(np.uint16), 1, TypeError, "`src` has dtype uint16 but `dst` has int16"),
         (np.zeros(128, np.complex128), np.ones(8, np.complex128), 1, TypeError, "8, 16, 32 or 64 bits, got complex128"),
         (np.zeros(256, ml_dtypes.int4), np.ones(8, ml_dtypes.int4), 1, TypeError, "8, 16, 32 or 64 bits, got int4"),
-        (np.zeros(256, object), np.ones(8, object), 1, TypeError, "dtype object is not supported"),
+        (np.zeros(256, object), np.ones(8, object), 1, TypeError, "`dst` has dtype object, which is not supported"),
     ],
 )  # fmt: skip
 def test_refusals(dst: Any, src: Any, repeats: Any, error: type[Exception], match: str) -> None:

@@ -107,7 +107,7 @@ def test_dtypes_in_other_spellings() -> None:
     [
         ("transpose", Product.ATLAS_A2, "int8", ValueError, "`op` must be one of 'brcb', 'fixpipe', 'trans_"),
         ("brcb", "ATLAS_A2", "int8", TypeError, "`product` must be a member of ascendc.Product, got 'ATLAS_A2'"),
-        ("brcb", Product.ATLAS_A2, "object", TypeError, "dtype object is not supported"),
+        ("brcb", Product.ATLAS_A2, "object", TypeError, "`dtype` object is not supported"),
     ],
 )  # fmt: skip
 def test_refusals(op: str, product: Product, dtype: str, error: type[Exception], match: str) -> None:

@@ -138,8 +138,8 @@ def test_ub_belongs_to_addresses() -> None:
         (np.zeros(512, np.int64), TypeError, "moves elements of 8, 16 or 32 bits, got int64"),
         (np.zeros(512, np.complex64), TypeError, "moves elements of 8, 16 or 32 bits, got complex64"),
         (np.zeros(1024, ml_dtypes.int4), TypeError, "moves elements of 8, 16 or 32 bits, got int4"),
-        (np.zeros(512, "V2"), TypeError, "dtype V2 is raw bytes"),
-        (np.zeros(512, object), TypeError, "dtype object is not supported"),
+        (np.zeros(512, "V2"), TypeError, "`dtype` V2 is raw bytes"),
+        (np.zeros(512, object), TypeError, "`dtype` object is not supported"),
     ],
 )
 def test_ub(ub: Any, error: type[Exception], match: str) -> None:

@@ -208,11 +208,11 @@ def test_types_that_do_not_fit(tmp_path: Path, digest: Callable) -> None:
     np.save(tmp_path / "x.npy", np.zeros((4, 4), "V2"))
     np.save(tmp_path / "s.npy", np.zeros((4, 4), [("a", "f4"), ("b", "i4")]))
     np.save(tmp_path / "t.npy", np.zeros((4, 4), "M8[s]"))
-    refused(tmp_path, digest, "x.npy", r"dtype V2 is raw bytes without a type; say what they hold")
+    refused(tmp_path, digest, "x.npy", r"`dtype` V2 is raw bytes without a type; say what they hold")
     refused(tmp_path, digest, "x.npy", "a type of 2 bytes to view x, .* got float32, which has 4", dtype="float32")
-    refused(tmp_path, digest, "x.npy", "dtype quux is not supported", TypeError, dtype="quux")
-    refused(tmp_path, digest, "s.npy", "nothing to convert: s: dtype")
-    refused(tmp_path, digest, "t.npy", "nothing to convert: t: dtype datetime64")
+    refused(tmp_path, digest, "x.npy", "`dtype` quux is not supported", TypeError, dtype="quux")
+    refused(tmp_path, digest, "s.npy", "nothing to convert: s: `dtype`")
+    refused(tmp_path, digest, "t.npy", "nothing to convert: t: `dtype` datetime64")
 
 
 def test_ranks_that_do_not_fit(tmp_path: Path, digest: Callable) -> None:

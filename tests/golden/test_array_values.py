@@ -166,7 +166,7 @@ def test_quantisation_words_are_uint64() -> None:
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"dtype": "object"}, "dtype object is not supported"),
+        ({"dtype": "object"}, "`dtype` object is not supported"),
         ({"values": ["a"] * 8}, r"`src.values\[0\]` must be a number, got str 'a'"),
         ({"values": "random", "low": "a", "high": 1}, "`src.low` must be a number, got str 'a'"),
     ],

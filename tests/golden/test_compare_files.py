@@ -265,7 +265,7 @@ class TestUnreadable:
     @pytest.mark.parametrize(
         ("options", "kind", "text"),
         [
-            ({"dtype": "float17"}, TypeError, "dtype float17 is not supported"),
+            ({"dtype": "float17"}, TypeError, "`dtype` float17 is not supported"),
             ({"format": "NY"}, ValueError, "`format` 'NY' is not a known format"),
             ({"plain_format": "NY"}, ValueError, "`plain_format` 'NY' is not a known format"),
             ({"shape": (2, -2)}, ValueError, "`shape` must be an integer of at least 0"),

@@ -89,7 +89,7 @@ def test_complex_numbers_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (("a.bin", "g.bin"), "take 4 bytes, a.bin has 3"),
         (("g.bin", "g.bin", "--shape", "5"), "take 5 bytes, g.bin has 4"),
         (("g.bin", "g.bin", "--shape", "2;2"), "must be a list such as 1,3,224,224"),
-        (("g.bin", "g.bin", "--dtype", "int9"), "dtype int9 is not supported"),
+        (("g.bin", "g.bin", "--dtype", "int9"), "`dtype` int9 is not supported"),
         (("g.bin", "g.bin", "--format", "NY"), "`format` 'NY' is not a known format"),
         (("g.bin", "g.bin", "--rtol", "-1"), "`rtol` must be finite and at least 0, got -1.0"),
         (("g.bin", "g.bin", "--ulp", "x"), "--ulp"),

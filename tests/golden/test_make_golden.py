@@ -303,7 +303,7 @@ class TestErrors:
         [
             ({"repeat_times": 1.5}, r"`repeat_times` must be an int in \[0, 255\], got 1.5"),
             ({"params": {"dst_blk_stride": "1"}}, "`dst_blk_stride` must be an int"),
-            ({"src": {"dtype": "float17", "shape": [8], "values": 0}}, "dtype float17 is not supported"),
+            ({"src": {"dtype": "float17", "shape": [8], "values": 0}}, "`dtype` float17 is not supported"),
             ({"src": {"dtype": "bfloat16", "shape": [8], "values": 0}}, "`src` has dtype bfloat16 but `dst`"),
             ({"product": "KIRIN_9030", "src": {"dtype": "int16", "shape": [8], "values": 0},
               "dst": {"dtype": "int16", "shape": [128], "values": 0}}, "brcb does not support int16 on KIRIN_9030"),

@@ -58,7 +58,7 @@ def require_pair(dst: Any, src: Any) -> DType:
     require_buffer("src", src)
     require_like("dst", dst, "src", src)
     require_writable("dst", dst)
-    return array_dtype(dst)
+    return array_dtype(dst, "dst")
 
 
 def require_bits(op: str, dtype: DType, accepted: tuple[int, ...]) -> None:

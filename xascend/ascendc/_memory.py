@@ -52,6 +52,11 @@ def require_addressable(name: str, x: Any) -> None:
             f"`{name}` is a {type(x).__module__}.{type(x).__name__}: instructions write in place and must know "
             "where a view lies in its buffer, which NumPy, PyTorch and CuPy arrays tell; convert it first"
         )
+    if compat.is_torch_array(x) and x.device.type == "meta":
+        raise ValueError(f"`{name}` is on the device meta and has no data")
+    if compat.is_torch_array(x) and (x.is_conj() or x.is_neg()):
+        pending = "resolve_conj" if x.is_conj() else "resolve_neg"
+        raise ValueError(f"`{name}` is a view with a pending operation; pass `{name}.{pending}()`")
     if getattr(x, "requires_grad", False):
         raise ValueError(f"`{name}` requires grad, and an instruction has no derivative; pass `{name}.detach()`")
 

@@ -173,7 +173,7 @@ def _require_arrays(dst: Any, src: Any, product: Product | None) -> int:
     require_buffer("src", src)
     require_like("dst", dst, "src", src)
     require_writable("dst", dst)
-    dtype = array_dtype(dst)
+    dtype = array_dtype(dst, "dst")
     if dtype.bits not in (8, 16, 32, 64):
         raise TypeError(f"brcb copies elements of 8, 16, 32 or 64 bits, got {dtype.name}")
     require_support("brcb", product, dtype.name)

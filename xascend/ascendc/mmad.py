@@ -159,7 +159,7 @@ def mmad(dst: Any, a: Any, b: Any, params: MmadParams) -> Any:
     blocks_b = b[: sizes["b"]].reshape(k1, n1, _SIDE, k0)
     matrix_a = xp.permute_dims(blocks_a, (0, 2, 1, 3)).reshape(m1 * _SIDE, k1 * k0)[:m, :k]
     matrix_b = xp.permute_dims(blocks_b, (0, 3, 1, 2)).reshape(k1 * k0, n1 * _SIDE)[:k, :n]
-    product = _product(xp, matrix_a, matrix_b, getattr(xp, array_dtype(dst).name))
+    product = _product(xp, matrix_a, matrix_b, getattr(xp, array_dtype(dst, "dst").name))
 
     column_blocks = dst[: sizes["dst"]].reshape(n1, m1 * _SIDE, _SIDE)
     whole = n // _SIDE
@@ -180,10 +180,9 @@ def _require_types(dst: Any, a: Any, b: Any) -> int:
     operand = array_dtype(a)
     if operand.name not in _RESULTS:
         raise TypeError(f"`a` must be one of {', '.join(_RESULTS)}, got {operand.name}")
-    if array_dtype(dst).name != _RESULTS[operand.name]:
-        raise TypeError(
-            f"`dst` must be {_RESULTS[operand.name]} for operands of {operand.name}, got {array_dtype(dst).name}"
-        )
+    result = array_dtype(dst, "dst").name
+    if result != _RESULTS[operand.name]:
+        raise TypeError(f"`dst` must be {_RESULTS[operand.name]} for operands of {operand.name}, got {result}")
     return elements_in(BLOCK, operand)
 
 

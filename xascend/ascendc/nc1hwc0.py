@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
-import numpy as np
 
 from xascend._dispatch import array_namespace
+from xascend._plan import as_size
+from xascend._resolve import check_padded
 from xascend.ascendc._memory import BLOCK, HALF, require_addressable
 from xascend.ascendc._operands import ENTRIES
-from xascend.ascendc._ranges import require_in_range
 from xascend.ascendc.products import Product, require_support
 from xascend.ascendc.transdata5hd import TransDataTo5HDParams, movable_element, trans_data_to_5hd
 
@@ -193,10 +193,10 @@ def nc1hwc0_to_nchw_with_instruction(x: Any, /, channels: int | None = None, *, 
     Raises
     ------
     TypeError
-        If `x` is no array of these libraries, its dtype is refused, or `channels` is not an int.
+        If `x` is no array of these libraries, or its dtype is refused.
     ValueError
-        If `x` is not 5-D or requires grad, its C0 is none that the instruction makes, or `channels` is out of its
-        interval.
+        If `x` is not 5-D or requires grad, its C0 is none that the instruction makes, or `channels` is no integer in
+        its interval.
 
     Notes
     -----
@@ -260,16 +260,16 @@ def _require_tensor(x: Any, axes: int, shape: str, product: Product | None) -> t
 
 
 def _require_c0(name: str, c0: Any, itemsize: int) -> int:
-    if isinstance(c0, bool) or not isinstance(c0, int | np.integer):
-        raise TypeError(f"`{name}` must be an int, got {c0!r}")
-    if c0 not in _C0[itemsize]:
+    size = as_size(name, c0)
+    if size not in _C0[itemsize]:
         accepted = " or ".join(map(str, _C0[itemsize]))
-        raise ValueError(f"`{name}`: the instruction makes C0 = {accepted} of {8 * itemsize}-bit types, got C0 = {c0}")
-    return int(c0)
+        raise ValueError(f"`{name}`: the instruction makes C0 = {accepted} of {8 * itemsize}-bit types, got C0 = {size}")
+    return size
 
 
 def _require_channels(channels: Any, c1: int, c0: int) -> int:
     if channels is None:
         return c1 * c0
-    require_in_range("channels", channels, max(0, (c1 - 1) * c0 + 1), c1 * c0)
-    return int(channels)
+    kept = as_size("channels", channels, 0)
+    check_padded("`channels`", kept, c1 * c0, c0)
+    return kept

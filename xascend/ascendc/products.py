@@ -109,7 +109,7 @@ def support_table(op: str, /) -> dict[Product, tuple[str, ...]]:
     >>> ascendc.support_table("brcb")[ascendc.Product.KIRIN_X90]
     ('uint16', 'float16', 'uint32', 'float32')
     """
-    if op not in _TABLES:
+    if not isinstance(op, str) or op not in _TABLES:
         raise ValueError(f"`op` must be one of {', '.join(map(repr, sorted(_TABLES)))}, got {op!r}")
     return {product: tuple(_TABLES[op][product].split()) for product in Product}
 

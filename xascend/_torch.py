@@ -1,0 +1,61 @@
+"""PyTorch tensors in host memory as NumPy arrays of the same memory, so that one executor serves both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+__all__ = ["empty_like", "host_memory", "memory", "overlaps"]
+
+Tensor = Any
+_WORDS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}
+
+
+def _has_memory(x: Tensor) -> bool:
+    """Say whether a tensor has memory of its own: tensors of torch.func transforms and on "meta" have none."""
+    if x.device.type == "meta":
+        return False
+    try:
+        x.data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
+def host_memory(x: Tensor, /) -> npt.NDArray[Any] | None:
+    """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded."""
+    import torch
+
+    recorded = x.requires_grad and torch.is_grad_enabled()
+    return memory(x) if x.device.type == "cpu" and not recorded and _has_memory(x) else None
+
+
+def memory(x: Tensor, /) -> npt.NDArray[Any]:
+    """Return a tensor in host memory as an array of words; a pending conjugation or negation is carried out first."""
+    import torch
+
+    x = x.detach().resolve_conj().resolve_neg()
+    array: npt.NDArray[Any] = x.view(getattr(torch, _WORDS[x.element_size()])).numpy()
+    return array
+
+
+def empty_like(x: Tensor, shape: tuple[int, ...], /) -> Tensor:
+    """Return an uninitialised contiguous tensor of the dtype and device of `x`."""
+    import torch
+
+    return torch.empty(shape, dtype=x.dtype, device=x.device)
+
+
+def overlaps(x: Tensor, y: Tensor, /) -> bool:
+    """Say whether the address ranges of two tensors meet."""
+    if x.numel() == 0 or y.numel() == 0 or not (_has_memory(x) and _has_memory(y)):
+        return False
+    (x_start, x_stop), (y_start, y_stop) = _span(x), _span(y)
+    return x_start < y_stop and y_start < x_stop
+
+
+def _span(x: Tensor) -> tuple[int, int]:
+    reach = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))
+    start = x.data_ptr()
+    return start, start + (reach + 1) * x.element_size()
