@@ -6,31 +6,63 @@ from typing import Any
 
 import array_api_compat as compat
 import numpy as np
+import numpy.typing as npt
 
-from xascend import _agnostic, _numpy
-from xascend._dispatch import overlaps
+from xascend import _agnostic, _native, _numpy, _torch
+from xascend._dispatch import is_dense, overlaps
 from xascend._plan import Plan
 
-__all__ = ["execute"]
+__all__ = ["choose_executor", "execute"]
 
 Array = Any
 
 
-def execute(plan: Plan, x: Array, xp: Any, pad_value: np.generic, out: Array | None, /) -> Array:
-    """Return the converted array: `out` where given, otherwise a new C-contiguous one."""
-    if compat.is_numpy_array(x):
-        result = _numpy.empty_output(plan, x) if out is None else out
-        _numpy.run(plan, x, result, pad_value)
-        return result
+def choose_executor(x: Array, out: Array | None, /) -> tuple[str, dict[str, str]]:
+    """Return the name of the executor for `x`, and why those before it do not take the call."""
     if compat.is_dask_array(x):
+        return "dask", dict.fromkeys(("native", "numpy"), "a Dask array is not computed yet; its chunks are seen later")
+    for name, array in (("x", x), ("out", out)):
+        if array is not None and _memory(array, is_written=array is out) is None:
+            why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
+            return "agnostic", {"native": why, "numpy": why}
+    reason = _native.reason_unsupported()
+    return ("numpy", {"native": reason}) if reason else ("native", {})
+
+
+def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Array | None, /) -> Array:
+    """Return the converted array: `out` where given, otherwise a new C-contiguous one."""
+    name, _ = choose_executor(x, out)
+    if name == "dask":
         from xascend import _dask
 
         return _dask.run(plan, x, pad_value)
-    result = _agnostic.run(plan, x, xp, pad_value.item())
-    if out is not None:
-        out[...] = result
+    if name in ("native", "numpy"):
+        executor = _native if name == "native" else _numpy
+        if out is None:
+            out = executor.empty_output(plan, x) if isinstance(x, np.ndarray) else _torch.empty_like(x, plan.dst_shape)
+        executor.run(plan, _memory(x), _memory(out, is_written=True), pad_value)
         return out
-    flat = xp.reshape(result, (-1,))  # of a permuted view this makes a contiguous copy
-    if overlaps(x, flat):
-        flat = xp.asarray(flat, copy=True)
-    return xp.reshape(flat, plan.dst_shape)
+    result = _agnostic.run(plan, x, xp, pad_value.item())
+    if out is None:
+        return _own(x, result, plan.dst_shape, xp)
+    out[...] = result
+    return out
+
+
+def _own(x: Array, result: Array, shape: tuple[int, ...], xp: Any) -> Array:
+    """Return a result of the agnostic executor, which may be a view, with C-contiguous memory of its own."""
+    if compat.is_torch_array(x):
+        return result.clone(memory_format=xp.contiguous_format)
+    flat = xp.reshape(result, (-1,))
+    if overlaps(x, flat) or not is_dense(flat):
+        flat = xp.concat((flat,))
+    return xp.reshape(flat, shape)
+
+
+def _memory(x: Array, is_written: bool = False) -> Any:
+    """Return the memory of an array of NumPy or PyTorch as a NumPy array, or None where there is none to be had."""
+    if isinstance(x, np.ndarray):
+        return x
+    if not compat.is_torch_array(x) or (is_written and (x.is_conj() or x.is_neg())):
+        return None  # of a tensor with a pending sign only a copy can be had
+    return _torch.host_memory(x)
