@@ -263,7 +263,7 @@ def _require_c0(name: str, c0: Any, itemsize: int) -> int:
     size = as_size(name, c0)
     if size not in _C0[itemsize]:
         accepted = " or ".join(map(str, _C0[itemsize]))
-        raise ValueError(f"`{name}`: the instruction makes C0 = {accepted} of {8 * itemsize}-bit types, got C0 = {size}")
+        raise ValueError(f"`{name}`: the instruction makes C0 = {accepted} of {8 * itemsize}-bit types, got {size}")
     return size
 
 
