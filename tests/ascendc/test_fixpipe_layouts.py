@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ascendc.fixpipe_cases import KINDS, Case, quant_mode, scalar_word
 from ascendc.forms import WRITING
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libraries import numpy_dtype
 
 from xascend import ascendc
 from xascend.ascendc._fixpipe_layouts import Layout
@@ -125,12 +127,56 @@ def test_slopes_of_columns(name: str, kind: Any, layout: str) -> None:
 def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, layout: str) -> None:
     for limit in ("_CACHED", "_LARGE"):
         monkeypatch.setattr(f"xascend.quant._slabs.{limit}", 100)
-    monkeypatch.setattr("xascend.quant._slabs._ALONE", 1)
+    monkeypatch.setattr("xascend.ascendc._fixpipe_moves._COLUMNS", 40)
     kind = ("REQ8", True, "int32", "uint8")
     several = {"ND": {"nd_num": 3, "src_nd_stride": 300, "dst_nd_stride": 48 * 48}, "NZ": {}}
     several["DN"] = {"dn_num": 3, "src_nz_matrix_stride": 200, "dst_dn_matrix_stride": 48 * 48}
     stride = m * 32 if layout == "NZ" else 48
     Case(C310(48, m, m + 1, stride, quant_mode(kind), **several[layout]), layout, kind).check(name)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("layout", ["ND", "NZ", "DN"])
+def test_few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch, layout: str, kind: Any) -> None:
+    monkeypatch.setattr("xascend.ascendc._fixpipe_moves._COLUMNS", 1)
+    for n in (80, 112) if layout == "NZ" else (83,):
+        stride = 3 * 32 if layout == "NZ" else n + 2
+        Case(C310(n, 3, 5, stride, quant_mode(kind), scalar_word(kind)), layout, kind).check("numpy")
+
+
+@pytest.mark.parametrize("layout", ["ND", "NZ"])
+@pytest.mark.parametrize(
+    ("mode", "source", "result"),
+    [("NoQuant", ">f4", ">f4"), ("NoQuant", ">i4", "<i4"), ("F322F16", ">f4", ">f2"), ("DEQF16", "<i4", ">f2")],
+)
+@pytest.mark.parametrize("relu", [False, True])
+def test_byte_order(layout: str, mode: str, source: str, result: str, relu: bool) -> None:
+    src = np.random.default_rng(0).integers(-999, 999, 2 * 16 * 16)
+    word = ascendc.pack_quant_param(1.0) if mode == "DEQF16" else 0
+    params = V220(32, 16, 16, 32, ascendc.QuantMode[mode], word, relu_en=relu)
+    config = ascendc.CFG_ROW_MAJOR if layout == "ND" else ascendc.CFG_NZ
+    results = []
+    for order in (str, lambda dtype: dtype[1:]):
+        dst = np.full(32 * 16 * 4, 7, order(result))
+        results.append(ascendc.fixpipe(dst, src.astype(order(source)), params, config=config).astype("f8"))
+    assert results[0].tolist() == results[1].tolist()
+    assert set(results[0].tolist()) >= set(np.maximum(src, 0 if relu else -999).tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS[3:7], ids=str)
+def test_memory(kind: Any) -> None:
+    n, m = 4080, 2048
+    src = np.ones(n * m, kind[2])
+    dst = np.zeros(n * m, numpy_dtype(kind[3]))
+    words = np.full(n, scalar_word((kind[0], False, *kind[2:])), np.uint64) if kind[1] else None
+    params = V220(n, m, m, n, quant_mode(kind), scalar_word(kind))
+    tracemalloc.start()
+    try:
+        ascendc.fixpipe(dst, src, params, quant_tensor=words)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 64 << 20
 
 
 def test_numpy_integers_as_parameters() -> None:

@@ -214,7 +214,7 @@ WORDS3 = np.array([word(1.0)] * 3, np.uint64)
         (GOOD, QuantMode.REQ8, 0, TypeError, "`x` must be int32 for mode REQ8, got float32"),
         (GOOD.astype(np.int32), QuantMode.F322F16, 0, TypeError, "`x` must be float32 for mode F322F16, got int32"),
         (GOOD.astype(np.float64), QuantMode.NoQuant, 0, TypeError, "`x` must be float32 or int32 for mode NoQ"),
-        (GOOD.astype(object), QuantMode.NoQuant, 0, TypeError, "dtype object is not supported"),
+        (GOOD.astype(object), QuantMode.NoQuant, 0, TypeError, "`x` has dtype object, which is not supported"),
         ([1.0], QuantMode.NoQuant, 0, TypeError, "`x` must be an array .*got list"),
         (np.float32(1), QuantMode.NoQuant, 0, ValueError, "`x` must have at least one axis"),
         (np.array(1.0, np.float32), QuantMode.NoQuant, 0, ValueError, "`x` must have at least one axis"),

@@ -1,8 +1,7 @@
-"""How `requantize` works on a large array: by slabs, in threads, in little memory, without float64."""
+"""How `requantize` works on a large array: by slabs, in little memory, without float64."""
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
 from typing import Any
 
@@ -45,37 +44,6 @@ def test_words_follow_their_columns_into_slabs(monkeypatch: Any, shape: tuple[in
     assert_same_bits(made, expect(x, mode, words))
 
 
-def test_every_core_gets_a_thread(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_slabs, "_cores", lambda: 3)
-    monkeypatch.setattr(_slabs, "_ALONE", 1)
-    monkeypatch.setattr(_slabs, "_CACHED", 100)
-    seen, real = {}, _slabs.steps_for
-
-    def spy(x: Any) -> Steps:
-        seen[threading.get_ident()] = real(x)
-        return seen[threading.get_ident()]
-
-    monkeypatch.setattr(_slabs, "steps_for", spy)
-    x = np.random.default_rng(0).standard_normal((70, 90)).astype(np.float32) * 1e30
-    x[3] = np.nan
-    made = requantize(x, QuantMode.QF322B8_PRE, word(3e20, 7))  # overflow must not warn in any thread
-    assert 1 <= len(seen) <= 3
-    assert threading.get_ident() not in seen
-    assert len({id(steps) for steps in seen.values()}) == len(seen)
-    assert_same_bits(made, expect(x, "QF322B8_PRE", [word(3e20, 7)]))
-
-
-def test_a_failure_in_a_thread_is_raised(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_slabs, "_cores", lambda: 2)
-
-    def fail(part: Any, steps: Steps) -> None:
-        raise RuntimeError("in a thread")
-
-    x = np.zeros((2048, 1024), np.float32)
-    with pytest.raises(RuntimeError, match="in a thread"):
-        _slabs.for_each_part(x, x.shape, 1, fail)
-
-
 class RecordingSteps(ScratchSteps):
     """Notes the dtype of every intermediate result."""
 
@@ -114,6 +82,14 @@ def test_both_forms_of_the_steps_agree(mode: str, saturate: bool, relu: bool) ->
     assert_same_bits(scratch, fresh)
     assert x.tobytes() == before
     assert recorder.dtypes <= {"float32", rule.result}
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_clip_to_9_bits_is_left_out_only_where_it_changes_nothing(signed: bool) -> None:
+    x = np.array([-1e9, -400, -257, -256.5, -200, -129, 0, 100, 127.5, 200, 255, 256, 400, 1e9, np.inf], np.float32)
+    for offset in range(-256, 256):
+        expected = [oracle.eight_bits(float(value), offset, signed) for value in x]
+        assert requantize(x, QuantMode.QF322B8_PRE, word(1.0, offset, signed)).tolist() == expected
 
 
 @pytest.mark.parametrize("mode", ["NoQuant", "F322F16", "F322BF16", "DEQF16", "REQ8", "QF322B8_PRE"])

@@ -11,6 +11,7 @@ and is column ``first + (group * parts + part) * columns + column`` of the matri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from xascend.ascendc._fixpipe_params import CO2Layout, FixpipeParams, FixpipeParamsV220
@@ -39,6 +40,15 @@ class Box(NamedTuple):
     def columns(self) -> int:
         """Columns of the matrix in this box."""
         return self.counts[2] * self.counts[3] * self.counts[4]
+
+    def narrowed(self, columns: int) -> Iterator[Box]:
+        """Yield the box in parts of at most `columns` columns, but at least one group."""
+        group = self.counts[3] * self.counts[4]
+        step = max(1, columns // group)
+        for start in range(0, self.counts[2], step):
+            counts = (*self.counts[:2], min(step, self.counts[2] - start), *self.counts[3:])
+            src_offset, dst_offset = self.src_offset + start * self.src[2], self.dst_offset + start * self.dst[2]
+            yield Box(self.first + start * group, counts, src_offset, self.src, dst_offset, self.dst)
 
     @property
     def src_reach(self) -> int:

@@ -12,19 +12,19 @@ import numpy as np
 
 from xascend._dispatch import array_namespace
 from xascend._dtypes import numpy_dtype
-from xascend.quant._rules import Numbers, Rule
+from xascend.quant._rules import EIGHT_BITS, NINE_BITS, Numbers, Rule
 from xascend.quant._steps import Steps
 
 __all__ = ["apply_rule", "result_dtype"]
 
-_NINE_BITS = (-256, 255)  # what the rounded product is clipped to before the offset is added
-_LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
 _INT16 = (-32768, 32767)
 
 
-def apply_rule(x: Any, rule: Rule, steps: Steps) -> Any:
+def apply_rule(x: Any, rule: Rule, steps: Steps, out: Any = None) -> Any:
     """Return what becomes of `x`, whose last axis counts columns: `x` itself where nothing changes.
+
+    The result may lie in `out`, an array of its shape and dtype.
 
     The caller turns NumPy's floating-point warnings off: overflow is part of the arithmetic.
     """
@@ -38,15 +38,19 @@ def apply_rule(x: Any, rule: Rule, steps: Steps) -> Any:
     nan = None if rule.source == "int32" else steps.xp.isnan(y)
     if nan is not None and not bool(steps.xp.any(nan)):
         nan = None
-    if rule.offset is not None:
-        y = steps.round(steps.clip(_replaced(y, nan, 0.0), *_NINE_BITS))
-        y = steps.add(y, _operand(y, rule.offset))
-        return steps.cast(steps.clip(y, *_LIMITS[rule.result]), dtype)
+    if rule.result in EIGHT_BITS:
+        y = _replaced(y, nan, 0.0)
+        if rule.clips_to_9_bits:
+            y = steps.clip(y, *NINE_BITS)
+        y = steps.round(y)
+        if rule.offset is not None:
+            y = steps.add(y, _operand(y, rule.offset))
+        return steps.cast(steps.clip(y, *EIGHT_BITS[rule.result]), dtype, out)
     if rule.saturate:
         largest = _LARGEST[rule.result]
-        return steps.cast(steps.clip(_replaced(y, nan, 0.0), -largest, largest), dtype)
+        return steps.cast(steps.clip(_replaced(y, nan, 0.0), -largest, largest), dtype, out)
     # Libraries make different NaNs in this cast; the one they agree on is put in afterwards.
-    return _replaced(steps.cast(y, dtype), nan, float("nan"))
+    return _replaced(steps.cast(y, dtype, out), nan, float("nan"))
 
 
 def result_dtype(x: Any, name: str) -> Any:

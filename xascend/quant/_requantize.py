@@ -139,7 +139,7 @@ def read_column_words(like_name: str, like: Any, name: str, words: Any, columns:
     return on_host(words)
 
 
-def _run(x: Any, rule: Rule, threads: int | None = None) -> Any:
+def _run(x: Any, rule: Rule) -> Any:
     dtype, xp, shape = result_dtype(x, rule.result), array_namespace("x", x), tuple(x.shape)
     if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
         with np.errstate(all="ignore"):  # libraries that may not write in place, but may be NumPy underneath
@@ -148,16 +148,19 @@ def _run(x: Any, rule: Rule, threads: int | None = None) -> Any:
     out = xp.empty(shape, dtype=dtype, device=compat.device(x))
 
     def work(part: Any, steps: Steps) -> None:
-        out[part] = apply_rule(x[part], rule.columns(part[-1].start, part[-1].stop), steps)
+        target = out[part]
+        made = apply_rule(x[part], rule.columns(part[-1].start, part[-1].stop), steps, target)
+        if made is not target:
+            target[...] = made
 
-    for_each_part(x, shape, 1, work, threads)
+    for_each_part(x, shape, 1, work)
     return out
 
 
 def _run_on_blocks(x: Any, rule: Rule) -> Any:
     def run_block(block: Any, block_info: Any = None) -> Any:
         start, stop = block_info[0]["array-location"][-1]
-        return _run(block, rule.columns(start, stop), threads=1)  # Dask's own threads are enough
+        return _run(block, rule.columns(start, stop))
 
     dtype = result_dtype(x, rule.result)
     return x.map_blocks(run_block, dtype=dtype, meta=np.empty((0,) * x.ndim, dtype))

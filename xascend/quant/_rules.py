@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import array_api_compat as compat
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from xascend.quant._modes import QuantMode, mode_of
 from xascend.quant._words import unpack_quant_param
 
-__all__ = ["Rule", "make_rule", "on_host"]
+__all__ = ["EIGHT_BITS", "NINE_BITS", "Numbers", "Rule", "make_rule", "on_host"]
 
 Numbers = NDArray[Any]
+NINE_BITS = (-256, 255)  # what the product is clipped to before it is rounded and the offset added
+EIGHT_BITS = {"int8": (-128, 127), "uint8": (0, 255)}
 _EXPONENT = 0x7F800000
 _M1 = 0xFFFFE000
 
@@ -29,8 +31,9 @@ class Rule:
     saturate: bool = False
     scale: Numbers | None = None  # None: no multiplication
     slope: Numbers | None = None  # multiplier of negative inputs; None: that of all others
-    offset: Numbers | None = None  # None: not an 8-bit result
+    offset: Numbers | None = None  # None: no addition
     shift: Numbers | None = None  # 0: no shift; None: no column shifts
+    clips_to_9_bits: bool = False  # whether that clip can change a result, which also ends in a clip to 8 bits
 
     def columns(self, start: int, stop: int) -> Rule:
         """Return the rule for some of the columns."""
@@ -38,15 +41,12 @@ class Rule:
         def cut(numbers: Numbers | None) -> Numbers | None:
             return numbers if numbers is None or numbers.size == 1 else numbers[start:stop]
 
-        return Rule(
-            self.source,
-            self.result,
-            self.relu,
-            self.saturate,
-            cut(self.scale),
-            cut(self.slope),
-            cut(self.offset),
-            cut(self.shift),
+        return replace(
+            self,
+            scale=cut(self.scale),
+            slope=cut(self.slope),
+            offset=cut(self.offset),
+            shift=cut(self.shift),
         )
 
 
@@ -84,9 +84,14 @@ def make_rule(
             f"`{words_name}` must have one sign bit (46) in all words, since the results have one dtype; "
             f"word {int(np.argmax(param.signed != signed))} differs from word 0"
         )
-    offset = param.offset.astype(np.float32)
-    result = "int8" if signed else "uint8"
-    return Rule(source, result, relu, saturate, rule.scale, slopes, offset, shift)
+    result, offset = "int8" if signed else "uint8", param.offset
+    low, high = EIGHT_BITS[result]
+    return replace(
+        rule,
+        result=result,
+        offset=offset.astype(np.float32) if offset.any() else None,
+        clips_to_9_bits=bool(offset.min(initial=0) < high - NINE_BITS[1] or offset.max(initial=0) > low - NINE_BITS[0]),
+    )
 
 
 def _usable(scale: Numbers, name: str) -> Numbers:

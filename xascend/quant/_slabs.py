@@ -1,11 +1,9 @@
-"""Work on an array part by part, so that temporaries are small; on NumPy with a thread for each core."""
+"""Work on an array part by part, so that temporaries are small."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,41 +14,17 @@ __all__ = ["cuts", "for_each_part"]
 
 Part: TypeAlias = tuple[slice, ...]
 
-_CACHED = 1 << 17  # elements: the few arrays of 4 bytes that a step touches stay in a core's L2 cache
+_CACHED = 1 << 16  # elements: the few arrays of 4 bytes that a step of NumPy touches stay in a core's L2 cache
 _LARGE = 1 << 21  # elsewhere a call costs more than the cache gains, and five arrays of 8 MiB are still little
-_ALONE = 1 << 19  # elements below which starting threads costs more than they gain
 
 
-def for_each_part(
-    x: Any, shape: tuple[int, ...], columns: int, work: Callable[[Part, Steps], None], threads: int | None = None
-) -> None:
-    """Call `work` with the slices of every part of `shape`, each element of which stands for `columns` of `x`.
-
-    NumPy lets other threads run while it computes, so that each core gets a thread unless `threads` says otherwise.
-    Parts must be independent of each other.
-    """
-    is_numpy = isinstance(x, np.ndarray)
-    parts = list(cuts(shape, max(1, (_CACHED if is_numpy else _LARGE) // max(columns, 1))))
-
-    def work_on(some: list[Part]) -> None:
-        steps = steps_for(x)
-        with np.errstate(all="ignore"):  # a setting of the thread
-            for part in some:
-                work(part, steps)
-
-    threads = min(threads or _cores(), len(parts))
-    if not is_numpy or threads < 2 or math.prod(shape) * columns < _ALONE:
-        work_on(parts)
-        return
-    step = -(-len(parts) // threads)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work_on, [parts[start : start + step] for start in range(0, len(parts), step)]))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # what this process may use, where the system tells
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def for_each_part(x: Any, shape: tuple[int, ...], columns: int, work: Callable[[Part, Steps], None]) -> None:
+    """Call `work` with the slices of every part of `shape`, each element of which stands for `columns` of `x`."""
+    limit = _CACHED if isinstance(x, np.ndarray) else _LARGE
+    steps = steps_for(x)
+    with np.errstate(all="ignore"):
+        for part in cuts(shape, max(1, limit // max(columns, 1))):
+            work(part, steps)
 
 
 def cuts(shape: tuple[int, ...], limit: int) -> Iterator[Part]:
