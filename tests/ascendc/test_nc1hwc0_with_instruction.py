@@ -121,8 +121,8 @@ def test_every_element_is_moved_by_the_instruction(monkeypatch: pytest.MonkeyPat
     [
         (np.zeros((2, 3, 4), np.int8), None, ValueError, r"`x` must have 4 axes, \(N, C, H, W\), got"),
         (np.zeros((1, 3, 2, 2), np.int64), None, TypeError, "8, 16 or 32 bits, got int64"),
-        (np.zeros((1, 3, 2, 2), np.int8), 16, ValueError, "makes C0 = 32 of 8-bit types, got C0 = 16"),
-        (np.zeros((1, 3, 2, 2), np.int32), 4, ValueError, "C0 = 16 or 8 of 32-bit types, got C0 = 4"),
+        (np.zeros((1, 3, 2, 2), np.int8), 16, ValueError, "makes C0 = 32 of 8-bit types, got 16"),
+        (np.zeros((1, 3, 2, 2), np.int32), 4, ValueError, "C0 = 16 or 8 of 32-bit types, got 4"),
         (np.zeros((1, 3, 2, 2), np.int32), 8.0, ValueError, "`c0` must be an integer of at least 1, got 8.0"),
         (np.zeros((1, 3, 2, 2), np.int32), True, ValueError, "`c0` must be an integer of at least 1, got True"),
         ([[[[1]]]], None, TypeError, "`x` must be an array"),
@@ -137,7 +137,7 @@ def test_refusals(x: Any, c0: Any, error: type[Exception], match: str) -> None:
     ("x", "channels", "error", "match"),
     [
         (np.zeros((1, 2, 4, 16), np.int16), None, ValueError, r"`x` must have 5 axes, \(N, C1, H, W, C0\)"),
-        (np.zeros((1, 2, 4, 4, 12), np.int16), None, ValueError, "C0 = 16 of 16-bit types, got C0 = 12"),
+        (np.zeros((1, 2, 4, 4, 12), np.int16), None, ValueError, "C0 = 16 of 16-bit types, got 12"),
         (np.zeros((1, 2, 4, 4, 16), np.int16), 16, ValueError, r"`channels` must lie in \(16, 32\], got 16"),
         (np.zeros((1, 2, 4, 4, 16), np.int16), 33, ValueError, r"`channels` must lie in \(16, 32\], got 33"),
         (np.zeros((1, 2, 4, 4, 16), np.int16), 20.0, ValueError, "`channels` must be an integer"),
