@@ -52,6 +52,8 @@ class Job {
 
    private:
     int x_ = -1, y_ = -1;  // dimensions that the kernel walks; -1: none
+    int order_[max_dims];  // dimensions in the order of the source, in which blocks follow each other
+    int around_[max_dims], around_count_ = 0;  // the other dimensions
     Kernel kernel_ = nullptr;
 
     int64_t blocks_along(int d) const { return (dim[d].count + dim[d].block - 1) / dim[d].block; }
@@ -70,6 +72,9 @@ class Job {
 // ---- choices, made once per job ----
 
 inline void Job::prepare(bool may_stream) {
+    for (int d = 0; d < dims; ++d) order_[d] = d;
+    // Reads that follow each other are fetched ahead of time; streamed stores may go anywhere.
+    std::stable_sort(order_, order_ + dims, [&](int a, int b) { return std::abs(dim[a].src) > std::abs(dim[b].src); });
     choose_plane();
     for (int64_t target = 512; target >= line_bytes; target /= 2) {
         choose_blocks(target / 2, target);
@@ -88,6 +93,9 @@ inline void Job::choose_plane() {
     y_ = dims - 1;
     for (int d = dims - 2; d >= 0; --d) {
         if (x_ < 0 || std::abs(dim[d].src) < std::abs(dim[x_].src)) x_ = d;
+    }
+    for (int d = 0; d < dims; ++d) {
+        if (d != x_ && d != y_) around_[around_count_++] = d;
     }
 }
 
@@ -168,11 +176,10 @@ inline void Job::choose_kernel(bool streamed) {
 
 // ---- work, block by block ----
 
-// Advances `at` to the next index below `size`, the last dimension first; false after the last index.
-template <class Skip>
-inline bool advance(int dims, int64_t* at, const int64_t* size, Skip skip) {
-    for (int d = dims - 1; d >= 0; --d) {
-        if (skip(d)) continue;
+// Advances `at` to the next index below `size`, the last of the dimensions in `order` first; false after the last.
+inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size) {
+    for (int i = dims - 1; i >= 0; --i) {
+        const int d = order[i];
         if (++at[d] < size[d]) return true;
         at[d] = 0;
     }
@@ -183,7 +190,8 @@ inline void Job::run(int64_t first, int64_t last, char* stage) const {
     int64_t at[max_dims];
     int64_t per_dim[max_dims];
     int64_t rest = first;
-    for (int d = dims - 1; d >= 0; --d) {
+    for (int i = dims - 1; i >= 0; --i) {
+        const int d = order_[i];
         per_dim[d] = blocks_along(d);
         at[d] = rest % per_dim[d];
         rest /= per_dim[d];
@@ -212,7 +220,7 @@ inline void Job::run(int64_t first, int64_t last, char* stage) const {
         } else {
             move(size, from, to, dst_strides);
         }
-        advance(dims, at, per_dim, [](int) { return false; });
+        advance(order_, dims, at, per_dim);
     }
 }
 
@@ -232,16 +240,17 @@ inline void Job::move(const Extents& size, const char* from, char* to, const Ext
     do {
         const char* src_plane = from;
         char* dst_plane = to;
-        for (int d = 0; d < dims; ++d) {
-            src_plane += at[d] * dim[d].src;
-            dst_plane += at[d] * to_strides.of[d];
+        for (int i = 0; i < around_count_; ++i) {
+            src_plane += at[around_[i]] * dim[around_[i]].src;
+            dst_plane += at[around_[i]] * to_strides.of[around_[i]];
         }
         kernel_(p, src_plane, dst_plane);
-    } while (advance(dims, at, size.of, [&](int d) { return d == x_ || d == y_; }));
+    } while (advance(around_, around_count_, at, size.of));
 }
 
 // Streams a staged block out, in rows as long as the destination has them.
 inline void Job::flush(const Extents& size, const char* stage, char* to) const {
+    static constexpr int natural[max_dims] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     int outer = dims;
     int64_t row = unit;
     while (outer > 0 && dim[outer - 1].dst == row) row *= size.of[--outer];
@@ -251,7 +260,7 @@ inline void Job::flush(const Extents& size, const char* stage, char* to) const {
         for (int d = 0; d < outer; ++d) dst_row += at[d] * dim[d].dst;
         stream_run(dst_row, stage, row);
         stage += row;
-    } while (advance(outer, at, size.of, [](int) { return false; }));
+    } while (advance(natural, outer, at, size.of));
 }
 
 }  // namespace xascend
