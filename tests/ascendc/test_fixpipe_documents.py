@@ -136,6 +136,9 @@ def test_the_950_has_no_shift() -> None:
         dst = np.zeros(256, np.int8)
         ascendc.fixpipe(dst, src, make(16, 16, 16, 16, QuantMode.REQ8, word))
         assert dst.tolist() == [value] * 256
+    dst = np.zeros(256, np.int8)
+    ascendc.fixpipe(dst, src, V220(16, 16, 16, 16, QuantMode.REQ8, word), product=ascendc.Product.ASCEND_950)
+    assert dst.tolist() == [100] * 256
 
 
 @pytest.mark.parametrize("mode", ["QF322F16_PRE", "QF322BF16_PRE"])

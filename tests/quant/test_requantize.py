@@ -90,6 +90,8 @@ def test_shift_saturates_to_16_bits_first() -> None:
     made = requantize(x, QuantMode.DEQF16, pack_quant_param(1.0, shift=1))
     assert made.tolist() == [50, -2, 32768, -32768]  # 32767 is no half
     assert requantize(x, QuantMode.REQ8, pack_quant_param(1.0, shift=1)).tolist() == [50, -2, 127, -128]
+    almost = pack_quant_param(1.5 / 32768, shift=1)  # 1.49995 and -1.5
+    assert requantize(x[2:], QuantMode.REQ8, almost).tolist() == [1, -2]
     assert requantize(f32(100), QuantMode.QF322B8_PRE, pack_quant_param(1.0, shift=1)).tolist() == [100]
 
 

@@ -58,7 +58,7 @@ def plan_fixpipe(
         require_buffer(name, x)
     require_same_place("dst", dst, "src", src)
     require_writable("dst", dst)
-    source, result = array_dtype(src).name, array_dtype(dst).name
+    source, result = array_dtype(src, "src").name, array_dtype(dst, "dst").name
     _require_dtypes(params, row, source, result)
     _require_product(params, product, result)
     rule = make_rule(
@@ -69,7 +69,7 @@ def plan_fixpipe(
         slopes=_read_slopes(dst, params, relu_tensor),
         relu=bool(params.relu_en),
         saturate=saturate,
-        has_shift=not isinstance(params, FixpipeParamsC310),
+        has_shift=not (isinstance(params, FixpipeParamsC310) or product is Product.ASCEND_950),
     )
     if rule.result != result:
         raise TypeError(
@@ -167,7 +167,7 @@ def _read_slopes(dst: Any, params: FixpipeParams, relu_tensor: Any) -> Any:
     if not params.relu_en:
         raise ValueError("`relu_tensor` goes with `relu_en`, which is False")
     require_same_place("dst", dst, "relu_tensor", relu_tensor)
-    if array_dtype(relu_tensor).name != "float32":
+    if array_dtype(relu_tensor, "relu_tensor").name != "float32":
         raise TypeError(f"`relu_tensor` must be float32, got {relu_tensor.dtype}")
     if tuple(relu_tensor.shape) != (params.n_size,):
         raise ValueError(

@@ -132,7 +132,7 @@ def read_column_words(like_name: str, like: Any, name: str, words: Any, columns:
     if isinstance(words, int | np.integer):
         raise TypeError(f"`{name}` must be a uint64 array with a word for each of {columns} columns, got {words!r}")
     require_same_place(like_name, like, name, words)
-    if array_dtype(words).name != "uint64":
+    if array_dtype(words, name).name != "uint64":
         raise TypeError(f"`{name}` must be an array of uint64, got {words.dtype}")
     if tuple(words.shape) != (columns,):
         raise ValueError(f"`{name}` must have shape ({columns},), a word for each column, got {tuple(words.shape)}")

@@ -36,4 +36,4 @@ def cuts(shape: tuple[int, ...], limit: int) -> Iterator[Part]:
     step = max(1, limit // inner)
     for start in range(0, shape[0], step):
         for rest in cuts(shape[1:], limit):
-            yield (slice(start, min(start + step, shape[0])), *rest)
+            yield (slice(start, start + step), *rest)

@@ -57,8 +57,7 @@ class ScratchSteps(Steps):
         return buffer[:size]
 
     def _same(self, y: Any) -> Any:
-        dtype = y.dtype if y.dtype.isnative else y.dtype.newbyteorder("=")
-        return self._room(y.size, dtype).reshape(y.shape)
+        return self._room(y.size, y.dtype).reshape(y.shape)
 
     def gather(self, runs: Any, dtype: Any) -> Any:
         """Return numbers of `dtype`, of which the items of a strided array are raw runs, as a 1-D array."""

@@ -25,10 +25,10 @@ import numpy as np
 from xascend._dispatch import array_dtype, array_namespace, require_same_place
 from xascend.quant._bits import float32_bits, float32_from_bits
 
-__all__ = ["OFFSETS", "SHIFTS", "QuantParam", "pack_quant_param", "require_word", "unpack_quant_param"]
+__all__ = ["QuantParam", "pack_quant_param", "require_word", "unpack_quant_param"]
 
-OFFSETS = (-256, 255)
-SHIFTS = (1, 16)
+_OFFSETS = (-256, 255)
+_SHIFTS = (1, 16)
 _M1 = 0xFFFFE000
 _M1_UNIT = 13  # bits of a float32 below those that the hardware keeps
 _EXPONENT = 0x7F800000
@@ -173,7 +173,7 @@ def unpack_quant_param(word: Any) -> QuantParam:
         shift = (word >> _N & 0xF) + 1 if word >> _MCB & 1 else None
         return QuantParam(scale, offset, bool(word >> _SIGN & 1), shift)
     xp = array_namespace("word", word)
-    if array_dtype(word).name != "uint64":
+    if array_dtype(word, "word").name != "uint64":
         raise TypeError(f"`word` must be an int or an array of uint64, got an array of {word.dtype}")
     # Not every library computes with uint64; as int64 the bits are the same, and those from 47 on are not needed.
     word = word.view(xp.int64) if compat.is_torch_array(word) else xp.astype(word & 0x7FFFFFFFFFFF, xp.int64)
@@ -201,17 +201,17 @@ def _sign_extended(field: Any) -> Any:
 
 def _shift_field(shift: Any) -> int:
     if isinstance(shift, bool) or not isinstance(shift, int | np.integer):
-        raise TypeError(f"`shift` must be None or an int in [{SHIFTS[0]}, {SHIFTS[1]}], got {shift!r}")
-    if not SHIFTS[0] <= shift <= SHIFTS[1]:
-        raise ValueError(f"`shift` must lie in [{SHIFTS[0]}, {SHIFTS[1]}], got {shift}")
+        raise TypeError(f"`shift` must be None or an int in [{_SHIFTS[0]}, {_SHIFTS[1]}], got {shift!r}")
+    if not _SHIFTS[0] <= shift <= _SHIFTS[1]:
+        raise ValueError(f"`shift` must lie in [{_SHIFTS[0]}, {_SHIFTS[1]}], got {shift}")
     return (1 << _MCB) | (int(shift) - 1) << _N
 
 
 def _offset_field(offset: Any) -> int:
     if isinstance(offset, bool) or not isinstance(offset, int | np.integer):
-        raise TypeError(f"`offset` must be an int in [{OFFSETS[0]}, {OFFSETS[1]}], got {offset!r}")
-    if not OFFSETS[0] <= offset <= OFFSETS[1]:
-        raise ValueError(f"`offset` must lie in [{OFFSETS[0]}, {OFFSETS[1]}], got {offset}")
+        raise TypeError(f"`offset` must be an int in [{_OFFSETS[0]}, {_OFFSETS[1]}], got {offset!r}")
+    if not _OFFSETS[0] <= offset <= _OFFSETS[1]:
+        raise ValueError(f"`offset` must lie in [{_OFFSETS[0]}, {_OFFSETS[1]}], got {offset}")
     return int(offset) & 0x1FF
 
 
@@ -219,9 +219,9 @@ def _array_offset_field(xp: Any, offset: Any) -> Any:
     if not xp.isdtype(offset.dtype, "integral"):
         raise TypeError(f"`offset` must be an array of integers, got {offset.dtype}")
     wide = xp.astype(offset, xp.int64)
-    wrong = (wide < OFFSETS[0]) | (wide > OFFSETS[1])
+    wrong = (wide < _OFFSETS[0]) | (wide > _OFFSETS[1])
     if bool(xp.any(wrong)):
-        raise ValueError(f"`offset` must lie in [{OFFSETS[0]}, {OFFSETS[1]}], got {int(wide[wrong][0])}")
+        raise ValueError(f"`offset` must lie in [{_OFFSETS[0]}, {_OFFSETS[1]}], got {int(wide[wrong][0])}")
     return wide & 0x1FF
 
 
@@ -232,7 +232,7 @@ def _scale_bits(scale: Any, rounding: str) -> int:
 
 
 def _array_scale_bits(xp: Any, scale: Any, rounding: str) -> Any:
-    if array_dtype(scale).name not in _FLOATS:
+    if array_dtype(scale, "scale").name not in _FLOATS:
         raise TypeError(f"`scale` must be an array of {', '.join(_FLOATS)}, got {scale.dtype}")
     with np.errstate(over="ignore", under="ignore"):
         bits = float32_bits(xp.astype(scale, xp.float32))
