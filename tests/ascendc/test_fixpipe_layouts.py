@@ -122,6 +122,13 @@ def test_slopes_of_columns(name: str, kind: Any, layout: str) -> None:
 
 
 @libraries
+@pytest.mark.parametrize("seed", range(17))
+def test_a_last_column_with_and_without_a_shift(name: str, seed: int) -> None:
+    kind = ("DEQF16", True, "int32", "float16")
+    Case(V220(17, 3, 3, 17, quant_mode(kind)), "ND", kind, seed).check(name)
+
+
+@libraries
 @pytest.mark.parametrize("m", [1, 16, 40])
 @pytest.mark.parametrize("layout", ["ND", "NZ", "DN"])
 def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, layout: str) -> None:

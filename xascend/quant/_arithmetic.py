@@ -67,7 +67,7 @@ def _as_float32(x: Any, rule: Rule, steps: Steps) -> Any:
     if rule.source == "float32":
         return x
     xp = steps.xp
-    if rule.shift is not None:
+    if rule.shift is not None and rule.shift.any():
         shift = _operand(x, rule.shift)
         shifted = xp.clip(x >> shift, *_INT16)
         x = shifted if rule.shift.all() else xp.where(xp.broadcast_to(shift != 0, x.shape), shifted, x)
