@@ -119,7 +119,7 @@ def fixpipe(
     - With the 950, `dst_stride` of NZ results counts elements; all others count data blocks of 32 bytes.
     - Channel merge: the page says that the last 16 columns stay as they are when 16 columns are left over, not
       where they go; they go where the next merged block would begin.
-    - The older edition has no example with 8-bit NZ results and no sentence on merging; the newer one merges always.
+    - The older edition does not mention the channel merge; by the newer one it happens always.
     - The newer edition asks that channel split and `unit_flag` are not used together. `unit_flag` concerns the time of
       the move alone, so the two are not held against each other here.
     - Overlapping writes are undefined for the hardware and refused here.

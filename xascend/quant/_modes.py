@@ -33,10 +33,10 @@ class QuantMode(IntEnum):
     Notes
     -----
     Source: "Fixpipe" and the page on quantisation during the move out, Ascend C API. The pages name the modes
-    without numbers. The numbers here are those of the vendor's tile library (PTO); the headers of its compiler
-    agree on most, but have VREQ8 8, REQ8 9, VDEQF16 10, DEQF16 11, VQS322BF16_PRE 35 and QS322BF16_PRE 36. Only
-    for VQF322F16_PRE and VQF322BF16_PRE, which the tile library numbers differently from file to file, those
-    headers decide. So prefer the names.
+    without numbers. The numbers here are those of the vendor's tile library (PTO). The headers of its compiler differ:
+    VREQ8 8, REQ8 9, VDEQF16 10, DEQF16 11, VQS322BF16_PRE 35, QS322BF16_PRE 36, and others for the modes without
+    arithmetic. They decide only for VQF322F16_PRE and VQF322BF16_PRE, which the tile library numbers differently from
+    file to file. So prefer the names.
 
     Examples
     --------
