@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from libraries import numpy_dtype
 
 from xascend import ascendc
+from xascend.ascendc import _fixpipe_moves
 from xascend.ascendc._fixpipe_layouts import Layout
+from xascend.quant import _slabs
 
 V220, C310 = ascendc.FixpipeParamsV220, ascendc.FixpipeParamsC310
 libraries = pytest.mark.parametrize("name", WRITING)
@@ -133,8 +135,8 @@ def test_a_last_column_with_and_without_a_shift(name: str, seed: int) -> None:
 @pytest.mark.parametrize("layout", ["ND", "NZ", "DN"])
 def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, layout: str) -> None:
     for limit in ("_CACHED", "_LARGE"):
-        monkeypatch.setattr(f"xascend.quant._slabs.{limit}", 100)
-    monkeypatch.setattr("xascend.ascendc._fixpipe_moves._COLUMNS", 40)
+        monkeypatch.setattr(_slabs, limit, 100)
+    monkeypatch.setattr(_fixpipe_moves, "_COLUMNS", 40)
     kind = ("REQ8", True, "int32", "uint8")
     several = {"ND": {"nd_num": 3, "src_nd_stride": 300, "dst_nd_stride": 48 * 48}, "NZ": {}}
     several["DN"] = {"dn_num": 3, "src_nz_matrix_stride": 200, "dst_dn_matrix_stride": 48 * 48}
@@ -145,7 +147,7 @@ def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("layout", ["ND", "NZ", "DN"])
 def test_few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch, layout: str, kind: Any) -> None:
-    monkeypatch.setattr("xascend.ascendc._fixpipe_moves._COLUMNS", 1)
+    monkeypatch.setattr(_fixpipe_moves, "_COLUMNS", 1)
     for n in (80, 112) if layout == "NZ" else (83,):
         stride = 3 * 32 if layout == "NZ" else n + 2
         Case(C310(n, 3, 5, stride, quant_mode(kind), scalar_word(kind)), layout, kind).check("numpy")
