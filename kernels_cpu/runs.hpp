@@ -12,6 +12,7 @@ struct Plane {
     int64_t unit;
     int64_t count_x, count_y;
     const char* src_end;
+    int64_t ahead;  // what is read here is soon needed this many bytes further; 0: nothing to say
 };
 
 inline void copy_run(char* to, const char* from, int64_t bytes) {
@@ -53,6 +54,7 @@ void copy_plane(const Plane& p, const char* src, char* dst) {
         const char* from = src + x * p.src_x;
         char* to = dst + x * p.dst_x;
         for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
+            if (p.ahead) __builtin_prefetch(from + p.ahead);
             if constexpr (Unit < vector_bytes) {
                 std::memcpy(to, from, Unit);
             } else {

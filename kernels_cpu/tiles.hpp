@@ -48,40 +48,65 @@ inline void transpose_tile(const char* from, int64_t src_y, char* to, int64_t ds
 }
 
 // A tile of which only the first `used_x` columns and `used_y` rows of the source exist. Columns beyond are read
-// though not written, as long as they lie before the end of the source.
+// though not written, as long as they lie before the end of the source. What a row has too much may be stored where
+// a later row of the plane goes, before `spill_end`.
 template <int Unit>
-void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, int64_t used_y) {
+void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, int64_t used_y, const char* spill_end) {
+    constexpr int rows = tile_rows<Unit>;
     using V = typename Lanes<Unit>::vector;
-    V row[tile_rows<Unit>] = {};
-    for (int i = 0; i < used_y; ++i) row[i] = load_up_to<V>(from + i * p.src_y, p.src_end);
+    V row[rows];
+    const bool inside = p.src_end - (from + std::max<int64_t>(0, (used_y - 1) * p.src_y)) >= vector_bytes;
+    if (inside) {
+        for (int i = 0; i < rows; ++i) row[i] = load<V>(from + std::min<int64_t>(i, used_y - 1) * p.src_y);
+    } else {
+        for (int i = 0; i < rows; ++i) row[i] = i < used_y ? load_up_to<V>(from + i * p.src_y, p.src_end) : V{};
+    }
     transpose(row);
-    for (int i = 0; i < used_x; ++i) {
-        if (used_y == tile_rows<Unit>) {
+    if (used_y == rows) spill_end = to + (used_x - 1) * p.dst_x + vector_bytes;
+    for (int i = 0; i < rows; ++i) {
+        if (i >= used_x) break;
+        if (spill_end - (to + i * p.dst_x) >= vector_bytes) {
             store(to + i * p.dst_x, row[i]);
         } else {
-            copy_short(to + i * p.dst_x, reinterpret_cast<const char*>(&row[i]), used_y * Unit);
+            store_short(to + i * p.dst_x, reinterpret_cast<Vector>(row[i]), used_y * Unit);
         }
     }
 }
 
-// Transposes a plane with src_x == dst_y == Unit; with `Streamed`, whole tiles are 16-byte aligned in the destination.
+// Transposes a plane with src_x == dst_y == Unit. With `Streamed`, the destination is 16-byte aligned and nothing is
+// written twice; otherwise the last tile of a row reaches back over the one before.
 template <int Unit, bool Streamed>
 void transpose_plane(const Plane& p, const char* src, char* dst) {
     constexpr int64_t rows = tile_rows<Unit>;
     const int64_t src_y = p.src_y, dst_x = p.dst_x, count_x = p.count_x, count_y = p.count_y;
-    for (int64_t x = 0; x < count_x; x += rows) {
-        const int64_t used_x = std::min(rows, count_x - x);
+    const int64_t whole_y = count_y / rows * rows;
+    const bool is_packed = whole_y == 0 && dst_x == count_y * Unit;
+    const char* spill_end = is_packed ? dst + count_x * dst_x : dst;
+    const auto column = [&](int64_t x) {
         const char* from = src + x * Unit;
         char* to = dst + x * dst_x;
-        int64_t y = 0;
-        if (used_x == rows) {
-            for (; y + rows <= count_y; y += rows) {
-                transpose_tile<Unit, Streamed>(from + y * src_y, src_y, to + y * Unit, dst_x);
-            }
+        for (int64_t y = 0; y < whole_y; y += rows) {
+            transpose_tile<Unit, Streamed>(from + y * src_y, src_y, to + y * Unit, dst_x);
         }
-        for (; y < count_y; y += rows) {
-            transpose_edge<Unit>(p, from + y * src_y, to + y * Unit, used_x, std::min(rows, count_y - y));
+        if (whole_y == count_y) return;
+        if (Streamed || whole_y == 0) {
+            transpose_edge<Unit>(p, from + whole_y * src_y, to + whole_y * Unit, rows, count_y - whole_y,
+                                 spill_end);
+        } else {
+            const int64_t y = count_y - rows;
+            transpose_tile<Unit, false>(from + y * src_y, src_y, to + y * Unit, dst_x);
         }
+    };
+    int64_t x = 0;
+    for (; x + rows <= count_x; x += rows) column(x);
+    if (x == count_x) return;
+    if (!Streamed && x > 0) {
+        column(count_x - rows);
+        return;
+    }
+    for (int64_t y = 0; y < count_y; y += rows) {
+        transpose_edge<Unit>(p, src + x * Unit + y * src_y, dst + x * dst_x + y * Unit, count_x - x,
+                             std::min(rows, count_y - y), spill_end);
     }
 }
 

@@ -28,10 +28,6 @@ constexpr int64_t stream_above = int64_t{8} << 20;    // bytes read and written 
 constexpr int64_t bytes_per_thread = int64_t{1} << 20;  // starting a thread takes as long as moving this much
 constexpr int64_t bytes_per_share = int64_t{1} << 20;
 
-struct alignas(line_bytes) Stage {
-    char bytes[stage_bytes];
-};
-
 // Some blocks of one job.
 struct Share {
     const Job* job;
@@ -62,7 +58,8 @@ class Conversion {
     std::vector<Job> jobs_;
     std::vector<Share> shares_;
     std::atomic<std::size_t> next_share_{0};
-    std::vector<Stage> stages_;
+    std::unique_ptr<char[]> memory_;
+    std::vector<Scratch> scratch_;
     std::vector<char> pattern_;
 
     const int64_t* read_box(const int64_t* at) {
@@ -139,19 +136,35 @@ class Conversion {
         shares_.clear();
         for (const Job& job : jobs_) share_out(job, threads > 1 ? bytes_per_share : bytes);
         next_share_ = 0;
-        stages_.resize(static_cast<std::size_t>(threads));
+        get_scratch(threads);
         std::vector<std::thread> started;
         started.reserve(static_cast<std::size_t>(threads));
         try {
             for (int64_t thread = 1; thread < threads; ++thread) {
-                started.emplace_back([this, thread] { work(stages_[static_cast<std::size_t>(thread)].bytes); });
+                started.emplace_back([this, thread] { work(scratch_[static_cast<std::size_t>(thread)]); });
             }
         } catch (const std::system_error&) {
             // no more threads to be had: those that started do it all
         }
-        work(stages_[0].bytes);
+        work(scratch_[0]);
         for (std::thread& thread : started) thread.join();
     }
+
+    void get_scratch(int64_t threads) {
+        int64_t source = 0, result = 0;
+        for (const Job& job : jobs_) {
+            source = std::max(source, round_to_lines(job.source_bytes()));
+            result = std::max(result, round_to_lines(job.result_bytes()));
+        }
+        memory_.reset(new char[static_cast<std::size_t>(threads * (source + result) + line_bytes)]);
+        char* at = memory_.get() + (-reinterpret_cast<std::intptr_t>(memory_.get()) & (line_bytes - 1));
+        scratch_.clear();
+        for (int64_t thread = 0; thread < threads; ++thread, at += source + result) {
+            scratch_.push_back({at, at + source});
+        }
+    }
+
+    static int64_t round_to_lines(int64_t bytes) { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
     void share_out(const Job& job, int64_t share) {
         const int64_t blocks = job.blocks();
@@ -161,11 +174,11 @@ class Conversion {
         }
     }
 
-    void work(char* stage) {
+    void work(const Scratch& scratch) {
         for (;;) {
             const std::size_t share = next_share_++;
             if (share >= shares_.size()) break;
-            shares_[share].job->run(shares_[share].first, shares_[share].last, stage);
+            shares_[share].job->run(shares_[share].first, shares_[share].last, scratch);
         }
         fence_streams();
     }
