@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import xascend
+from xascend.cli.bench import bench
 from xascend.cli.convert import convert
 from xascend.cli.formats import formats
 from xascend.cli.golden import compare_command, golden_command
@@ -41,6 +42,7 @@ _COMMANDS: dict[str, Callable[..., int]] = {
     "locate": locate,
     "compare": compare_command,
     "golden": golden_command,
+    "bench": bench,
 }
 for name, command in _COMMANDS.items():
     app.command(name)(command)
