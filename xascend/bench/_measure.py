@@ -52,6 +52,7 @@ def measure(case: Case, device: Device, threads: int, rounds: int, /) -> CaseRes
         start = number % len(order)
         for entry in order[start:] + order[:start]:
             with entry.contender.ready(problem, entry.contender.threads) as call:
+                call()  # finds the caches as its own calls leave them, whoever was before
                 entry.seconds.append(device.seconds(call, entry.number))
     source, target = case.formats
     return CaseResult(
