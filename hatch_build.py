@@ -22,14 +22,11 @@ class NativeLibraryHook(BuildHookInterface):
         """Compile into ``build/kernels_cpu``, where an editable installation and a checkout find it too."""
         if self.target_name != "wheel":
             return
-        wanted = os.environ.get("XASCEND_NATIVE", "")
         builder = _load_builder(Path(self.root))
         try:
-            if wanted == "0":
-                raise builder.BuildError("XASCEND_NATIVE=0 was set when it was installed")
-            library = builder.build(strict=wanted == "require")
+            library = _build(builder)
         except builder.BuildError as error:
-            if wanted == "require":
+            if os.environ.get("XASCEND_NATIVE") == "require":
                 raise
             self.app.display_warning(f"without the native library, NumPy serves: {error}")
             note = builder.OUTPUT / "native_absent.txt"
@@ -41,6 +38,14 @@ class NativeLibraryHook(BuildHookInterface):
             build_data["force_include"][str(library)] = f"xascend/{library.name}"
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+
+
+def _build(builder: Any) -> Path:
+    wanted = os.environ.get("XASCEND_NATIVE", "")
+    if wanted == "0":
+        raise builder.BuildError("XASCEND_NATIVE=0 was set when it was installed")
+    library: Path = builder.build(strict=wanted == "require")
+    return library
 
 
 def _load_builder(root: Path) -> Any:

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tiles.hpp"
+
+#ifndef XASCEND_SMALL_LIMITS
+#define XASCEND_SMALL_LIMITS 0  // 1: for tests, to send small arrays down the paths of large ones
+#endif
 
 namespace xascend {
 
@@ -12,7 +17,7 @@ struct Dim {
     int64_t count, src, dst, block;
 };
 
-constexpr int max_dims = 16;
+constexpr int max_dims = 48;  // each of at least 2 elements: more cannot be addressed
 constexpr int64_t block_limit = 1 << 14;  // one block; a third of a first-level cache
 constexpr int64_t stage_limit = 1 << 18;  // a staged block of long rows; half of a second-level cache
 constexpr int64_t long_row = 1 << 13;     // of a block whose lines are not all written whole
@@ -339,7 +344,8 @@ inline void Job::move(const Extents& size, const char* from, const Extents& from
 // Calls `row(address, bytes)` for every stretch of a block that lies together in the destination.
 template <class Row>
 inline void Job::for_each_row(const Extents& size, char* to, Row row) const {
-    static constexpr int natural[max_dims] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    int natural[max_dims];
+    for (int d = 0; d < dims; ++d) natural[d] = d;
     int outer = dims;
     int64_t bytes = unit;
     while (outer > 0 && dim[outer - 1].dst == bytes) bytes *= size.of[--outer];

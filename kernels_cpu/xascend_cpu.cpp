@@ -6,10 +6,9 @@
 // one phase write different memory, or the same fill; a phase begins when the one before is done.
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <new>
-#include <system_error>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -24,9 +23,13 @@
 namespace xascend {
 namespace {
 
-constexpr int64_t stream_above = int64_t{8} << 20;    // bytes read and written that caches do not hold
+#if XASCEND_SMALL_LIMITS
+constexpr int64_t stream_above = 0, bytes_per_thread = 256, bytes_per_share = 512;
+#else
+constexpr int64_t stream_above = int64_t{8} << 20;      // bytes read and written that caches do not hold
 constexpr int64_t bytes_per_thread = int64_t{1} << 20;  // starting a thread takes as long as moving this much
 constexpr int64_t bytes_per_share = int64_t{1} << 20;
+#endif
 
 // Some blocks of one job.
 struct Share {
@@ -70,6 +73,7 @@ class Conversion {
         job.unit = item_bytes_;
         const int64_t dims = at[3];
         at += 4;
+        if (dims > max_dims) throw std::length_error("too many dimensions");
         for (int64_t d = 0; d < dims; ++d, at += 3) {
             Dim dim = {at[0], at[1], at[2], 1};
             if (dim.count == 0) return at + 3 * (dims - d);
@@ -143,7 +147,7 @@ class Conversion {
             for (int64_t thread = 1; thread < threads; ++thread) {
                 started.emplace_back([this, thread] { work(scratch_[static_cast<std::size_t>(thread)]); });
             }
-        } catch (const std::system_error&) {
+        } catch (const std::exception&) {
             // no more threads to be had: those that started do it all
         }
         work(scratch_[0]);
@@ -187,7 +191,7 @@ class Conversion {
 }  // namespace
 }  // namespace xascend
 
-// Returns 0, or 1 where memory for the work itself is missing; nothing is written then.
+// Returns 0; 1 where memory for the work itself is missing, 2 where a box has more dimensions than can be addressed.
 XASCEND_PUBLIC int xascend_convert(const std::int64_t* program, const void* src, void* dst, const void* item, int threads) {
     try {
         xascend::Conversion conversion(static_cast<const char*>(src), static_cast<char*>(dst),
@@ -195,6 +199,8 @@ XASCEND_PUBLIC int xascend_convert(const std::int64_t* program, const void* src,
         conversion.run(program + 2, program[1]);
     } catch (const std::bad_alloc&) {
         return 1;
+    } catch (const std::length_error&) {
+        return 2;
     }
     return 0;
 }

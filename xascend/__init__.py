@@ -12,6 +12,7 @@ from xascend.convert import (
     trans_data,
 )
 from xascend.formats import Format
+from xascend.runtime import build_info, explain, get_num_threads, set_num_threads
 from xascend.sizes import block_c0, default_c0, is_aligned, locate, storage_nbytes, storage_shape
 
 __all__ = [
@@ -19,7 +20,10 @@ __all__ = [
     "ascendc",
     "atb",
     "block_c0",
+    "build_info",
     "default_c0",
+    "explain",
+    "get_num_threads",
     "is_aligned",
     "locate",
     "nc1hwc0_to_nchw",
@@ -29,6 +33,7 @@ __all__ = [
     "nhwc_to_nc1hwc0",
     "npu_format_cast",
     "nz_to_nd",
+    "set_num_threads",
     "storage_nbytes",
     "storage_shape",
     "trans_data",

@@ -44,8 +44,9 @@ def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:
     """Carry out `plan` from `x` into `out`, which must not overlap."""
     program = _program(plan, x.dtype.itemsize, x.strides, out.strides)
     item = pad_value.tobytes() if program.fills else b""
-    if load().convert(program.address, _address(x), _address(out), item, get_num_threads()):
-        raise MemoryError("the native library got no memory for its work")
+    status = load().convert(program.address, _address(x), _address(out), item, get_num_threads())
+    if status:
+        raise MemoryError(f"the native library got no memory for its work (status {status})")
 
 
 def _address(x: Array) -> int:

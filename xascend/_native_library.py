@@ -65,7 +65,7 @@ def load() -> Library:
     convert.restype = ctypes.c_int
     build.restype = ctypes.c_char_p
     made = build().decode()
-    if _SOURCES.is_dir() and f"sources {source_digest(_SOURCES)}" not in made:
+    if _SOURCES.is_dir() and f"sources {_source_digest(_SOURCES)}" not in made:
         return _broken(path, f"{path} was built from other sources than {_SOURCES}; run {_SOURCES / 'build.py'} again")
     return Library(convert, path, made, None)
 
@@ -90,7 +90,7 @@ def _why_absent() -> str:
     return f"this installation has none for {platform.system()} {platform.machine()}"
 
 
-def source_digest(folder: Path) -> str:
+def _source_digest(folder: Path) -> str:
     """Return the digest of the C++ sources that the library was given when it was built."""
     digest = hashlib.sha256()
     for path in sorted((*folder.glob("*.cpp"), *folder.glob("*.hpp"))):

@@ -76,6 +76,9 @@ def _system() -> dict[str, str]:
             facts[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
             facts[library] = "not installed"
+    from xascend.runtime import build_info, get_num_threads
+
+    facts |= {"native library": str(build_info()), "threads": str(get_num_threads())}
     return facts | {"cuda devices": _cuda_devices()}
 
 

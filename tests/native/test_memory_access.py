@@ -1,0 +1,148 @@
+"""What the native executor reads and writes: any strides and addresses, and nothing beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from libraries import assert_same_bits, counting, random_bits
+from native.moves import DTYPES, by_numpy, pad_of, plan_of
+
+from xascend import _native
+
+SAMPLES = (
+    ("ND", "FRACTAL_NZ", (37, 75)),
+    ("FRACTAL_NZ", "ND", (5, 3, 16, 16)),
+    ("NCHW", "NC1HWC0", (2, 35, 7, 9)),
+    ("NC1HWC0", "NCHW", (2, 3, 7, 9, 16)),
+    ("NC1HWC0", "NHWC", (2, 3, 7, 9, 16)),
+    ("NCHW", "FRACTAL_Z", (35, 37, 3, 3)),
+    ("NCHW", "NHWC", (2, 35, 7, 9)),
+    ("NCHW", "C1HWNCoC0", (18, 19, 2, 3)),
+)
+samples = pytest.mark.parametrize(("src", "dst", "shape"), SAMPLES, ids=[f"{src}-{dst}" for src, dst, _ in SAMPLES])
+
+VIEWS = {
+    "reversed": lambda x: x[tuple(slice(None, None, -1) for _ in x.shape)],
+    "last axis reversed": lambda x: x[..., ::-1],
+    "every other": lambda x: np.repeat(np.repeat(x, 2, -1), 3, -2)[..., ::3, ::2],
+    "in a frame": lambda x: np.pad(x, [(1, 2)] * x.ndim)[tuple(slice(1, -2) for _ in x.shape)],
+    "Fortran": np.asfortranarray,
+    "one row for all": lambda x: np.broadcast_to(x[:1], x.shape),
+    "one element for all": lambda x: np.broadcast_to(x[(0,) * x.ndim], x.shape),
+    "last axis the same": lambda x: np.broadcast_to(x[..., :1], x.shape),
+}
+
+
+@samples
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_views_of_the_source(src: str, dst: str, shape: tuple[int, ...], view: str, dtype: str) -> None:
+    x = VIEWS[view](random_bits(shape, dtype))
+    plan = plan_of(x, src, dst, None if src in ("ND", "NCHW") else logical(src, dst, shape))
+    out = np.empty(plan.dst_shape, x.dtype)
+    _native.run(plan, x, out, pad_of(x))
+    assert_same_bits(out, by_numpy(plan, x))
+
+
+def logical(src: str, dst: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return sizes that leave some padding in the blocked source."""
+    if src == "FRACTAL_NZ":
+        n1, m1, m0, n0 = shape
+        return m1 * m0 - 3, n1 * n0 - 5
+    n, c1, h, w, c0 = shape
+    return {"NCHW": (n, c1 * c0 - 5, h, w), "NHWC": (n, h, w, c1 * c0 - 5)}[dst]
+
+
+@samples
+@pytest.mark.parametrize("shift", [1, 2, 3, 8, 17, 63])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_address_and_nothing_written_beside(
+    src: str, dst: str, shape: tuple[int, ...], shift: int, dtype: str
+) -> None:
+    x = random_bits(shape, dtype)
+    plan = plan_of(x, src, dst, None if src in ("ND", "NCHW") else logical(src, dst, shape))
+    expected = by_numpy(plan, x)
+    source_memory = np.full(x.nbytes + 128, 0x5A, np.uint8)
+    source = source_memory[shift : shift + x.nbytes].view(x.dtype).reshape(x.shape)
+    source[...] = x
+    source.flags.writeable = False
+    memory = np.full(expected.nbytes + 256, 0xC3, np.uint8)
+    out = memory[64 + shift : 64 + shift + expected.nbytes].view(x.dtype).reshape(expected.shape)
+    _native.run(plan, source, out, pad_of(x))
+    assert_same_bits(out, expected)
+    assert (memory[: 64 + shift] == 0xC3).all()
+    assert (memory[64 + shift + expected.nbytes :] == 0xC3).all()
+    assert_same_bits(source, x)
+
+
+@samples
+@pytest.mark.parametrize("step", [2, -1, -2])
+def test_gaps_of_the_destination_stay(src: str, dst: str, shape: tuple[int, ...], step: int) -> None:
+    x = counting(shape, "uint16")
+    plan = plan_of(x, src, dst, None if src in ("ND", "NCHW") else logical(src, dst, shape))
+    big = np.full([abs(step) * size for size in plan.dst_shape], 0xC3C3, np.uint16)
+    window = tuple(slice(None, None, step) for _ in plan.dst_shape)
+    _native.run(plan, x, big[window], pad_of(x))
+    assert_same_bits(np.ascontiguousarray(big[window]), by_numpy(plan, x))
+    untouched = np.ones(big.shape, bool)
+    untouched[window] = False
+    assert (big[untouched] == 0xC3C3).all()
+
+
+def test_memory_map_whose_end_is_the_end_of_the_file(tmp_path: Path) -> None:
+    x = random_bits((64, 64, 8, 8), "uint8")  # 256 KiB, whole pages: a byte past the end is not mapped
+    x.tofile(tmp_path / "x")
+    mapped = np.memmap(tmp_path / "x", np.uint8, "r", shape=x.shape)
+    for src, dst in (("NCHW", "NC1HWC0"), ("NCHW", "FRACTAL_Z"), ("NCHW", "NHWC"), ("HWCN", "NC1HWC0")):
+        plan = plan_of(mapped, src, dst, None)
+        out = np.empty(plan.dst_shape, np.uint8)
+        _native.run(plan, mapped, out, pad_of(x))
+        assert_same_bits(out, by_numpy(plan, x))
+
+
+def test_big_endian_padding() -> None:
+    x = counting((3, 5), "float32").astype(">f4")
+    plan = plan_of(x, "ND", "FRACTAL_NZ", None)
+    out = _native.empty_output(plan, x)
+    _native.run(plan, x, out, np.asarray(1.5, ">f4"))
+    assert out.dtype == x.dtype
+    assert np.array_equal(out[0, 0, :3, :5], x)
+    assert (out[0, 0, 3:] == 1.5).all()
+    assert (out[0, 0, :, 5:] == 1.5).all()
+
+
+def test_many_batch_axes() -> None:
+    x = counting((2,) * 20, "uint8")[..., ::-1]
+    x = x.transpose(*range(17, -1, -1), 18, 19)
+    plan = plan_of(x, "ND", "FRACTAL_NZ_C0_2", None)
+    out = np.empty(plan.dst_shape, np.uint8)
+    _native.run(plan, x, out, pad_of(x))
+    assert np.array_equal(out[..., 0, 0, :2, :], x)
+
+
+@given(
+    src_dst=st.sampled_from([("NCHW", "NC1HWC0"), ("NHWC", "NC1HWC0"), ("NCHW", "FRACTAL_Z"), ("HWCN", "FRACTAL_Z")]),
+    shape=st.tuples(*(st.integers(1, 40) for _ in range(2)), *(st.integers(1, 12) for _ in range(2))),
+    c0=st.integers(1, 33),
+    dtype=st.sampled_from(sorted(DTYPES)),
+    steps=st.lists(st.sampled_from([1, 1, 1, 2, -1, -3]), min_size=4, max_size=4),
+    data=st.data(),
+)
+def test_anything(src_dst, shape, c0, dtype, steps, data) -> None:
+    src, dst = src_dst
+    big = random_bits(tuple(abs(step) * size for step, size in zip(steps, shape, strict=True)), dtype)
+    x = big[tuple(slice(None, None, step) for step in steps)]
+    order = data.draw(st.permutations(range(4)))
+    x = np.ascontiguousarray(x.transpose(order)).transpose(np.argsort(order)) if data.draw(st.booleans()) else x
+    there = plan_of(x, src, dst, None, c0)
+    stored = np.empty(there.dst_shape, x.dtype)
+    _native.run(there, x, stored, pad_of(x))
+    assert_same_bits(stored, by_numpy(there, x))
+    back = plan_of(stored, dst, src, shape)
+    again = np.empty_like(x)
+    _native.run(back, stored, again, pad_of(x))
+    assert_same_bits(again, np.asarray(x))
