@@ -7,6 +7,7 @@ import json
 import platform
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,17 +105,23 @@ class ScriptedClock(Host):
         return 77
 
 
-def scripted(monkeypatch: pytest.MonkeyPatch, script: dict[str, list[float]], baselines: dict[str, str]) -> None:
-    """Let contenders of these names take part; their calls return their name and are taken as right."""
+def scripted(monkeypatch: pytest.MonkeyPatch, script: dict[str, list[float]], baselines: dict[str, str]) -> list[str]:
+    """Let contenders of these names take part, whose calls return their name and are taken as right; list the calls."""
+    called: list[str] = []
+
+    def call(name: str) -> str:
+        called.append(name)
+        return name
 
     def entered(*_: Any) -> tuple[Contender, ...]:
         return tuple(
-            Contender(name, 1, lambda *_, name=name: nullcontext(lambda: name), baselines.get(name, "copy"))
+            Contender(name, 1, lambda *_, name=name: nullcontext(partial(call, name)), baselines.get(name, "copy"))
             for name in script
         )
 
     monkeypatch.setattr(_measure, "contenders_for", entered)
     monkeypatch.setattr(_measure.Problem, "is_solved_by", lambda *_: True)
+    return called
 
 
 def test_ratios_are_taken_within_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +132,7 @@ def test_ratios_are_taken_within_a_round(monkeypatch: pytest.MonkeyPatch) -> Non
         "ours": [5.0, 1e-3, 2.0, 4.0, 8.0, 32.0],
         "fresh": [5.0, 1.0, 1.0, 2.0, 4.0, 8.0],
     }
-    scripted(monkeypatch, script, {"fresh": "new copy"})
+    called = scripted(monkeypatch, script, {"fresh": "new copy"})
     clock = ScriptedClock(script)
     result = _measure.measure(Case(FAMILIES[0], (16, 32), "float16"), clock, 1, 4)
     ours, fresh = result.find("ours", 1), result.find("fresh", 1)
@@ -135,6 +142,7 @@ def test_ratios_are_taken_within_a_round(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (fresh.ratio, fresh.baseline) == (2.0, "new copy")
     assert result.find("copy", 1).ratio == 1.0
     assert result.find("copy", 2) is None
+    assert called[-4:] == ["new copy", "new copy", "ours", "ours"]  # in each turn an untimed call, then a timed one
     rounds = [clock.calls[8 + 4 * number :][:4] for number in range(4)]
     names = list(script)
     assert [[name for name, _ in each] for each in rounds] == [names[k:] + names[:k] for k in range(4)]

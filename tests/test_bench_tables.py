@@ -1,0 +1,146 @@
+"""Results on record and the tables that come from them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from xascend import bench
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    """Return `write_tables` and `record`."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("write_tables"), importlib.import_module("record")
+
+
+@pytest.fixture(scope="module")
+def report() -> bench.Report:
+    return bench.run(families=["nz", "requantize"], dtypes=["int8", "float16"], sizes=[1], threads=2, rounds=2)
+
+
+def test_documents_agree_with_the_results(scripts: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    status = scripts[0].write(check=True)
+    assert (status, capsys.readouterr().out) == (0, ""), "run python benchmarks/write_tables.py"
+
+
+def test_results_are_shown_somewhere(scripts: Any) -> None:
+    shown = {name for path in scripts[0].documents() for name in scripts[0].sources(path.read_text(encoding="utf-8"))}
+    assert shown <= {path.name for path in RESULTS}
+    assert shown or not RESULTS
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.name)
+def test_results_on_record(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    report = bench.Report.from_json(text)
+    assert report.to_json() == text
+    assert report.cases
+    assert "/" not in json.dumps(dict(report.machine))  # a path
+    assert platform.node() not in report.machine.values()
+
+
+def document(report: bench.Report, folder: Path, head: str, body: str = "old\n") -> str:
+    (folder / "a.json").write_text(report.to_json(), encoding="utf-8")
+    return f"# Title\n\n{head}\n{body}<!-- /bench -->\n\nMore.\n"
+
+
+def test_a_table_is_replaced(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
+    text = document(report, tmp_path, "<!-- bench: a.json -->")
+    made = scripts[0].rewritten(text, tmp_path)
+    assert "old" not in made
+    assert made.startswith("# Title\n\n<!-- bench: a.json -->\n\nMeasured on 20")
+    assert made.endswith("|\n\n<!-- /bench -->\n\nMore.\n")
+    assert scripts[0].rewritten(made, tmp_path) == made
+    assert scripts[0].sources(made) == ["a.json"]
+    slower = report.to_json().replace('"contender": "idiom", "threads": 1', '"contender": "idiom", "threads": 2')
+    (tmp_path / "a.json").write_text(slower, encoding="utf-8")
+    assert scripts[0].rewritten(made, tmp_path) != made
+
+
+def test_what_a_table_says(report: bench.Report) -> None:
+    made = bench.markdown_table(report)
+    origin, moved, quantised = made.split("\n\n")
+    assert report.date in origin
+    assert report.machine["processor"] in origin
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in moved.splitlines()]
+    assert [row[:3] for row in rows[2:]] == [
+        ["ND -> FRACTAL_NZ", "int8", "16 x 32"],
+        ["FRACTAL_NZ -> ND", "int8", "16 x 32"],
+        ["ND -> FRACTAL_NZ", "float16", "16 x 32"],
+        ["FRACTAL_NZ -> ND", "float16", "16 x 32"],
+    ]
+    numpy = rows[0].index("xascend numpy")
+    measured = report.cases[2].find("xascend numpy", 1)
+    assert measured is not None
+    assert float(rows[4][numpy]) == pytest.approx(measured.ratio, rel=0.06)
+    assert "xascend without out, 2 threads" in rows[0]
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert quantised.splitlines()[2].startswith("| int32 -> int8 | int32 | 16 x 32 |")
+
+
+def test_a_table_of_some_types(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
+    made = scripts[0].rewritten(document(report, tmp_path, "<!-- bench: a.json float16 int32 -->"), tmp_path)
+    assert "| int8 |" not in made
+    assert made.count("| float16 |") == 2
+    assert made.count("| int32 |") == 1
+
+
+def test_faults_of_documents(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"b\.json"):
+        scripts[0].rewritten(document(report, tmp_path, "<!-- bench: b.json -->"), tmp_path)
+    with pytest.raises(ValueError, match="not closed"):
+        scripts[0].rewritten("<!-- bench: a.json -->\n", tmp_path)
+
+
+def test_writing_and_checking(
+    scripts: Any,
+    report: bench.Report,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_tables, _ = scripts
+    page = tmp_path / "page.md"
+    page.write_text(document(report, tmp_path, "<!-- bench: a.json -->"), encoding="utf-8")
+    monkeypatch.setattr(write_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(write_tables, "RESULTS", tmp_path)
+    assert write_tables.write(check=True) == 1
+    assert capsys.readouterr().out == "page.md differs from the results\n"
+    assert write_tables.write(check=False) == 0
+    assert capsys.readouterr().out == "page.md is written anew\n"
+    assert write_tables.write(check=True) == 0
+
+
+def test_recording(
+    scripts: Any,
+    report: bench.Report,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_tables, record = scripts
+    faster = bench.Report.from_json(report.to_json().replace('"ratio": ', '"ratio": 9'))
+    passes = iter([report, report, report, faster, faster, faster])
+    monkeypatch.setattr(bench, "run", lambda **_: next(passes))
+    monkeypatch.setattr(write_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(write_tables, "RESULTS", tmp_path / "results")
+    assert record.record("here", "cpu") == 1
+    lines = capsys.readouterr().out.splitlines()
+    ours = sum(each.contender.startswith("xascend") for case in report.cases for each in case.measurements)
+    assert len(lines) == ours
+    assert lines[0].startswith("nz: ND -> FRACTAL_NZ, int8, 16 x 32: xascend numpy, threads 1: ")
+    names = sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert names == ["here-cache.json", "here-dram.json", "here-tiny.json"]
+    assert (tmp_path / "results" / "here-tiny.json").read_text(encoding="utf-8") == report.to_json()
+    assert (tmp_path / "results" / "here-cache.json").read_text(encoding="utf-8") == faster.to_json()
