@@ -1,0 +1,79 @@
+"""The kernel tests once more under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+The library is built with small limits, so that small arrays go the ways of large ones: streamed stores, staged
+blocks, several threads.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import xascend as xa
+
+ROOT = Path(xa.__file__).parent.parent
+BUILD = ROOT / "kernels_cpu" / "build.py"
+FLAGS = "-DXASCEND_SMALL_LIMITS=1 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(os.environ.get("XASCEND_TEST_LIBRARY")), reason="this is the run under sanitizers"),
+    pytest.mark.skipif(not BUILD.is_file(), reason="no kernels_cpu beside the package: not a source tree"),
+    pytest.mark.skipif(sys.platform != "linux" or not shutil.which("g++"), reason="needs Linux and g++"),
+]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return variables under which Python runs with the sanitizers and the library built for them."""
+    folder = tmp_path_factory.mktemp("sanitizers")
+    variables = os.environ | {"CXX": "g++", "CXXFLAGS": FLAGS}
+    command = [sys.executable, str(BUILD), "--strict", "--output", str(folder)]
+    library = subprocess.run(command, env=variables, check=True, capture_output=True, text=True).stdout.strip()
+    runtimes = []
+    for name in ("libasan.so", "libubsan.so"):
+        found = subprocess.run(["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout
+        if not Path(found.strip()).is_absolute():
+            pytest.skip(f"g++ has no {name}")
+        runtimes.append(found.strip())
+    return os.environ | {
+        "LD_PRELOAD": " ".join(runtimes),
+        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter itself keeps memory to the end
+        "XASCEND_TEST_LIBRARY": library,
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+    }
+
+
+def test_kernels(environment: dict[str, str]) -> None:
+    tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("equality", "memory_access", "threads")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "[1, 1, 1, 0, 0, 0, 1, 65, 1, 1]",  # one byte more than source and destination have
+        "[1, 1, 1, 0, -1, 0, 1, 4, 1, 1]",  # begins before the source
+    ],
+)
+def test_a_kernel_that_goes_astray_is_found(environment: dict[str, str], program: str) -> None:
+    code = (
+        "import array, ctypes, os\n"
+        "library = ctypes.CDLL(os.environ['XASCEND_TEST_LIBRARY'])\n"
+        "allocate = ctypes.CDLL(None).malloc\n"
+        "allocate.restype = ctypes.c_void_p\n"
+        f"program = array.array('q', {program})\n"
+        "address = ctypes.c_void_p(program.buffer_info()[0])\n"
+        "library.xascend_convert(address, ctypes.c_void_p(allocate(64)), ctypes.c_void_p(allocate(64)), b'', 1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "ERROR: AddressSanitizer" in done.stderr
