@@ -157,11 +157,9 @@ def test_one_round_has_no_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ours.ratio, ours.ratio_low, ours.ratio_high) == (0.25, 0.25, 0.25)
 
 
-def test_a_wrong_result_is_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(problem: Any, *_: Any, **__: Any) -> Any:
-        return lambda: np.zeros_like(problem.out)
-
-    monkeypatch.setattr("xascend.bench._own._conversion", wrong)
+@pytest.mark.parametrize("result", [np.zeros, lambda _: None], ids=["wrong", "nothing is written"])
+def test_a_wrong_result_is_no_measurement(result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xascend.bench._own._conversion", lambda problem, _: lambda: result(problem.out.shape))
     with pytest.raises(RuntimeError, match="xascend numpy returned a wrong result for nz ND -> FRACTAL_NZ float16"):
         bench.run(families=["nz"], sizes=[1], threads=1, rounds=1)
 

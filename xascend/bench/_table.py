@@ -47,9 +47,7 @@ def _terminal_table(case: CaseResult) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        box=box.SIMPLE_HEAD, title=case.title, title_style="bold", title_justify="left", caption_justify="left"
-    )
+    table = Table(box=box.SIMPLE_HEAD, title=case.title, title_style="bold", title_justify="left")
     for heading, width in _COLUMNS:
         table.add_column(heading, justify="left" if heading == "contender" else "right", min_width=width)
     for each in case.measurements:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
+_NOTE = (
+    "GB/s: bytes read and written. Ratio: speed as a multiple of a copy that reads and writes as many bytes, with as "
+    "many threads, taken within each round; the median, and the quartiles between which half of the rounds lie. "
+    "Memory: the most that a call holds beside input and `out`. First call: with all that is made in it once."
+)
+
 Progress = Callable[[int, int, str], None]
 
 
@@ -84,6 +90,7 @@ def _print(report: Report) -> None:
     for name, value in report.machine.items():
         console.print(f"{name}: {value}", markup=False)
     console.print(*terminal_tables(report))
+    console.print(_NOTE, markup=False)
     skipped = {f"without {name}: {reason}": None for case in report.cases for name, reason in case.skipped.items()}
     for line in skipped:
         console.print(line, markup=False)
