@@ -1,0 +1,72 @@
+"""The kernels compiled for another processor and run in an emulator; results come from the NumPy executor."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import oracle
+import pytest
+from libraries import random_bits
+from native.moves import DTYPES, by_numpy, pad_of, plan_of
+from native.test_equality import MEDIUM
+
+import xascend as xa
+from xascend import _native
+
+SOURCES = Path(xa.__file__).parent.parent / "kernels_cpu"
+DRIVER = Path(__file__).with_name("run_cases.cpp")
+FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-static", "-pthread", "-Wall", "-Wextra", "-Werror"]
+
+pytestmark = pytest.mark.skipif(not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree")
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of conversions there and back, of every item size, with one and three threads."""
+    path = tmp_path_factory.mktemp("cases") / "cases"
+    counts = itertools.cycle((1, 3))
+    offsets = itertools.cycle((0, 0, 3, 16))
+    with path.open("wb") as file:
+        for (src, dst, shape), dtype in itertools.product(MEDIUM, DTYPES):
+            x = random_bits(shape, dtype)
+            y = case(file, x, src, dst, None, next(counts), next(offsets))
+            case(file, y, dst, src, shape, next(counts), next(offsets))
+    return path
+
+
+def case(
+    file: BinaryIO, x: np.ndarray, src: str, dst: str, shape: tuple[int, ...] | None, threads: int, offset: int
+) -> np.ndarray:
+    plan = plan_of(x, src, dst, None if src in oracle.PLAIN else shape)
+    expected = by_numpy(plan, x)
+    words = _native._program(plan, x.dtype.itemsize, x.strides, expected.strides).words
+    np.array([len(words), x.nbytes, expected.nbytes, threads, offset], np.int64).tofile(file)
+    np.array(words, np.int64).tofile(file)
+    file.write(pad_of(x).tobytes().ljust(16, b"\0"))
+    x.tofile(file)
+    expected.tofile(file)
+    return expected
+
+
+@pytest.mark.parametrize("small_limits", [0, 1])
+@pytest.mark.parametrize(
+    ("compiler", "emulator"),
+    [("g++", ""), ("clang++", ""), ("aarch64-linux-gnu-g++", "qemu-aarch64")],
+)
+def test_cases(cases: Path, tmp_path: Path, compiler: str, emulator: str, small_limits: int) -> None:
+    for needed in filter(None, (compiler, emulator)):
+        if shutil.which(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    program = tmp_path / "run_cases"
+    limits = f"-DXASCEND_SMALL_LIMITS={small_limits}"
+    sources = [str(SOURCES / "xascend_cpu.cpp"), str(DRIVER)]
+    subprocess.run([compiler, *FLAGS, limits, *sources, "-o", str(program)], check=True)
+    command = [*filter(None, [emulator]), str(program), str(cases)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == f"{2 * len(MEDIUM) * len(DTYPES)} cases\n"
