@@ -22,6 +22,7 @@ constexpr int64_t block_limit = 1 << 14;  // one block; a third of a first-level
 constexpr int64_t stage_limit = 1 << 18;  // a staged block of long rows; half of a second-level cache
 constexpr int64_t long_row = 1 << 13;     // of a block whose lines are not all written whole
 constexpr int64_t short_row = 1 << 10;    // of the source: ends before a prefetcher has found it
+constexpr int64_t open_lines = 4;
 constexpr int64_t rows_ahead = 6;         // how early rows are fetched that no prefetcher follows
 constexpr int64_t run_limit = 1 << 16;     // longer runs are cut, so that threads can share them
 constexpr int64_t pattern_bytes = 1 << 12; // the longest run of padding written at once
@@ -85,7 +86,7 @@ class Job {
     int64_t block_bytes() const;
     int64_t result_row() const;
     bool is_aligned() const;
-    bool scatters() const { return transposes() && dim[x_].dst != dim[y_].block * unit; }
+    bool scatters() const;
     bool aliases() const;
     int64_t source_row() const;
     void gather(const Extents& size, const char* from, char* source, Extents& strides) const;
@@ -163,6 +164,12 @@ inline int64_t Job::block_bytes() const {
     int64_t bytes = unit;
     for (int d = 0; d < dims; ++d) bytes *= dim[d].block;
     return bytes;
+}
+
+// Whether a tile's rows lie on more lines than the processor holds open for stores.
+inline bool Job::scatters() const {
+    const bool follow = transposes() && dim[x_].dst == dim[y_].block * unit;
+    return transposes() && (!follow || dim[x_].dst * (vector_bytes / unit) > open_lines * line_bytes);
 }
 
 // Bytes of a block that follow each other in the destination.
