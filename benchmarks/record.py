@@ -1,24 +1,55 @@
-"""Put results of this machine on record, and write the tables that come from them.
+"""Results of this machine on record, and the tables of README and documentation that come from them.
 
-Run from the top of the repository on a machine that does nothing else, with PyTorch and, where it is to be had, oneDNN
-(``libdnnl`` where the dynamic loader finds it): ``python benchmarks/record.py cpu``. Every size is measured twice and
-the second pass is kept. Ratios of ours that differ by more than a fifth between the passes are told, and the exit
-status is then 1, because such results are better measured again.
+``python benchmarks/record.py measure cpu`` measures every size twice, writes the second pass to ``results/cpu-*.json``
+and then the tables. Run it from the top of the repository on a machine that does nothing else, with PyTorch and, where
+it is to be had, oneDNN (``libdnnl`` where the dynamic loader finds it). Ratios of ours that differ by more than a fifth
+between the passes are told, and the exit status is then 1, because such results are better measured again.
+
+``python benchmarks/record.py tables`` only writes the tables; with ``--check`` it only tells which differ. A document
+says where a table belongs, from which file it comes and, optionally, which element types of the source it shows; what
+stands between the two comments is replaced:
+
+    <!-- bench: cpu-dram.json float16 int32 -->
+    <!-- /bench -->
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
-
-import write_tables
+from pathlib import Path
 
 from xascend import bench
 
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results"
 SIZES = ("tiny", "cache", "dram")
 DTYPES = ("int8", "float16", "bfloat16", "float32")
 MAX_DIFFERENCE = 1.2
+_TABLE = re.compile(r"^<!-- bench: (\S+\.json)((?: \w+)*) -->\n(.*?)^<!-- /bench -->$", re.MULTILINE | re.DOTALL)
+
+
+def measure(name: str, device: str) -> int:
+    """Measure all sizes, write ``results/NAME-SIZE.json`` and the tables; 1 where two passes do not agree."""
+    status = 0
+    for size in SIZES:
+        first, second = (
+            bench.run(dtypes=DTYPES, sizes=[bench.SIZES[size]], device=device, progress=tell) for _ in range(2)
+        )
+        for line in differences(first, second):
+            print(line)
+            status = 1
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{name}-{size}.json").write_text(second.to_json(), encoding="utf-8")
+    write_tables(check=False)
+    return status
+
+
+def tell(done: int, total: int, case: str) -> None:
+    """Say on the terminal what is measured now."""
+    print(f"{done + 1} of {total}: {case}", file=sys.stderr)
 
 
 def differences(first: bench.Report, second: bench.Report) -> Iterator[str]:
@@ -29,30 +60,56 @@ def differences(first: bench.Report, second: bench.Report) -> Iterator[str]:
                 yield f"{one.title}: {a.contender}, threads {a.threads}: {a.ratio:.2f}, then {b.ratio:.2f}"
 
 
-def record(name: str, device: str) -> int:
-    """Measure all sizes, write ``results/NAME-SIZE.json`` and the tables; 1 where two passes do not agree."""
-    status = 0
-    for size in SIZES:
-        first, second = (
-            bench.run(dtypes=DTYPES, sizes=[bench.SIZES[size]], device=device, progress=tell) for _ in range(2)
-        )
-        for line in differences(first, second):
-            print(line)
-            status = 1
-        write_tables.RESULTS.mkdir(exist_ok=True)
-        (write_tables.RESULTS / f"{name}-{size}.json").write_text(second.to_json(), encoding="utf-8")
-    write_tables.write(check=False)
-    return status
+def documents() -> list[Path]:
+    """Return the documents that may have tables."""
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def tell(done: int, total: int, case: str) -> None:
-    """Say on the terminal what is measured now."""
-    print(f"{done + 1} of {total}: {case}", file=sys.stderr)
+def sources(text: str) -> list[str]:
+    """Return the files that the tables of a document come from."""
+    return [match[1] for match in _TABLE.finditer(text)]
+
+
+def rewritten(text: str, results: Path) -> str:
+    """Return a document with every table made anew; FileNotFoundError where a result is missing."""
+
+    def table(match: re.Match[str]) -> str:
+        report = bench.Report.from_json((results / match[1]).read_text(encoding="utf-8"))
+        made = bench.markdown_table(report, match[2].split())
+        return f"<!-- bench: {match[1]}{match[2]} -->\n\n{made}\n\n<!-- /bench -->"
+
+    if text.count("<!-- bench:") != len(sources(text)):
+        raise ValueError("a line `<!-- bench: FILE.json TYPES -->` is not closed by a line `<!-- /bench -->`")
+    return _TABLE.sub(table, text)
+
+
+def write_tables(*, check: bool) -> int:
+    """Write all documents, or only say which differ; 1 where `check` finds one."""
+    differing = []
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        made = rewritten(text, RESULTS)
+        if made != text:
+            differing.append(path.name)
+            if not check:
+                path.write_text(made, encoding="utf-8")
+    for name in differing:
+        print(f"{name} {'differs from the results' if check else 'is written anew'}")
+    return int(check and bool(differing))
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description="Results on record, and the tables that come from them.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    measuring = commands.add_parser("measure", help="measure this machine and write the tables")
+    measuring.add_argument("name", help="what the files begin with, for instance cpu; no name of a host")
+    measuring.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    tables = commands.add_parser("tables", help="write the tables from the results")
+    tables.add_argument("--check", action="store_true", help="write nothing, tell what differs")
+    chosen = parser.parse_args()
+    return measure(chosen.name, chosen.device) if chosen.command == "measure" else write_tables(check=chosen.check)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Measure this machine and write the tables of the documents.")
-    parser.add_argument("name", help="what the files begin with, for instance cpu; no name of a host")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
-    chosen = parser.parse_args()
-    sys.exit(record(chosen.name, chosen.device))
+    sys.exit(main())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import platform
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -18,10 +17,14 @@ RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
 
 
 @pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
-    """Return `write_tables` and `record`."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("write_tables"), importlib.import_module("record")
+def record() -> ModuleType:
+    """Return the script as a module of its own, whose names a test may change."""
+    spec = importlib.util.spec_from_file_location("record", BENCHMARKS / "record.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +32,13 @@ def report() -> bench.Report:
     return bench.run(families=["nz", "requantize"], dtypes=["int8", "float16"], sizes=[1], threads=2, rounds=2)
 
 
-def test_documents_agree_with_the_results(scripts: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    status = scripts[0].write(check=True)
-    assert (status, capsys.readouterr().out) == (0, ""), "run python benchmarks/write_tables.py"
+def test_documents_agree_with_the_results(record: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    status = record.write_tables(check=True)
+    assert (status, capsys.readouterr().out) == (0, ""), "run python benchmarks/record.py tables"
 
 
-def test_results_are_shown_somewhere(scripts: Any) -> None:
-    shown = {name for path in scripts[0].documents() for name in scripts[0].sources(path.read_text(encoding="utf-8"))}
+def test_results_are_shown_somewhere(record: ModuleType) -> None:
+    shown = {name for path in record.documents() for name in record.sources(path.read_text(encoding="utf-8"))}
     assert shown <= {path.name for path in RESULTS}
     assert shown or not RESULTS
 
@@ -55,17 +58,17 @@ def document(report: bench.Report, folder: Path, head: str, body: str = "old\n")
     return f"# Title\n\n{head}\n{body}<!-- /bench -->\n\nMore.\n"
 
 
-def test_a_table_is_replaced(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
+def test_a_table_is_replaced(record: ModuleType, report: bench.Report, tmp_path: Path) -> None:
     text = document(report, tmp_path, "<!-- bench: a.json -->")
-    made = scripts[0].rewritten(text, tmp_path)
+    made = record.rewritten(text, tmp_path)
     assert "old" not in made
     assert made.startswith("# Title\n\n<!-- bench: a.json -->\n\nMeasured on 20")
     assert made.endswith("|\n\n<!-- /bench -->\n\nMore.\n")
-    assert scripts[0].rewritten(made, tmp_path) == made
-    assert scripts[0].sources(made) == ["a.json"]
+    assert record.rewritten(made, tmp_path) == made
+    assert record.sources(made) == ["a.json"]
     slower = report.to_json().replace('"contender": "idiom", "threads": 1', '"contender": "idiom", "threads": 2')
     (tmp_path / "a.json").write_text(slower, encoding="utf-8")
-    assert scripts[0].rewritten(made, tmp_path) != made
+    assert record.rewritten(made, tmp_path) != made
 
 
 def test_what_a_table_says(report: bench.Report) -> None:
@@ -89,53 +92,51 @@ def test_what_a_table_says(report: bench.Report) -> None:
     assert quantised.splitlines()[2].startswith("| int32 -> int8 | int32 | 16 x 32 |")
 
 
-def test_a_table_of_some_types(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
-    made = scripts[0].rewritten(document(report, tmp_path, "<!-- bench: a.json float16 int32 -->"), tmp_path)
+def test_a_table_of_some_types(record: ModuleType, report: bench.Report, tmp_path: Path) -> None:
+    made = record.rewritten(document(report, tmp_path, "<!-- bench: a.json float16 int32 -->"), tmp_path)
     assert "| int8 |" not in made
     assert made.count("| float16 |") == 2
     assert made.count("| int32 |") == 1
 
 
-def test_faults_of_documents(scripts: Any, report: bench.Report, tmp_path: Path) -> None:
+def test_faults_of_documents(record: ModuleType, report: bench.Report, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"b\.json"):
-        scripts[0].rewritten(document(report, tmp_path, "<!-- bench: b.json -->"), tmp_path)
+        record.rewritten(document(report, tmp_path, "<!-- bench: b.json -->"), tmp_path)
     with pytest.raises(ValueError, match="not closed"):
-        scripts[0].rewritten("<!-- bench: a.json -->\n", tmp_path)
+        record.rewritten("<!-- bench: a.json -->\n", tmp_path)
 
 
 def test_writing_and_checking(
-    scripts: Any,
+    record: ModuleType,
     report: bench.Report,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write_tables, _ = scripts
     page = tmp_path / "page.md"
     page.write_text(document(report, tmp_path, "<!-- bench: a.json -->"), encoding="utf-8")
-    monkeypatch.setattr(write_tables, "ROOT", tmp_path)
-    monkeypatch.setattr(write_tables, "RESULTS", tmp_path)
-    assert write_tables.write(check=True) == 1
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    assert record.write_tables(check=True) == 1
     assert capsys.readouterr().out == "page.md differs from the results\n"
-    assert write_tables.write(check=False) == 0
+    assert record.write_tables(check=False) == 0
     assert capsys.readouterr().out == "page.md is written anew\n"
-    assert write_tables.write(check=True) == 0
+    assert record.write_tables(check=True) == 0
 
 
 def test_recording(
-    scripts: Any,
+    record: ModuleType,
     report: bench.Report,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write_tables, record = scripts
     faster = bench.Report.from_json(report.to_json().replace('"ratio": ', '"ratio": 9'))
     passes = iter([report, report, report, faster, faster, faster])
     monkeypatch.setattr(bench, "run", lambda **_: next(passes))
-    monkeypatch.setattr(write_tables, "ROOT", tmp_path)
-    monkeypatch.setattr(write_tables, "RESULTS", tmp_path / "results")
-    assert record.record("here", "cpu") == 1
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    assert record.measure("here", "cpu") == 1
     lines = capsys.readouterr().out.splitlines()
     ours = sum(each.contender.startswith("xascend") for case in report.cases for each in case.measurements)
     assert len(lines) == ours
