@@ -56,7 +56,7 @@ def _address(x: Array) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What the library reads: see the head of ``xascend_cpu.cpp``."""
+    """What the library reads: see ``kernels_cpu/conversion.hpp``."""
 
     words: array.array[int]
     address: int
