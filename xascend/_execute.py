@@ -8,7 +8,7 @@ import array_api_compat as compat
 import numpy as np
 import numpy.typing as npt
 
-from xascend import _agnostic, _native, _numpy, _torch
+from xascend import _agnostic, _cuda, _native, _numpy, _torch
 from xascend._dispatch import is_dense, overlaps
 from xascend._plan import Plan
 
@@ -21,6 +21,9 @@ def choose_executor(x: Array, out: Array | None, /) -> tuple[str, dict[str, str]
     """Return the name of the executor for `x`, and why those before it do not take the call."""
     if compat.is_dask_array(x):
         return "dask", dict.fromkeys(("native", "numpy"), "a Dask array is not computed yet; its chunks are seen later")
+    if _cuda.is_on_device(x):
+        reason = _cuda.reason_unsupported(x, out)
+        return ("agnostic", {"cuda": reason}) if reason else ("cuda", {})
     for name, array in (("x", x), ("out", out)):
         if array is not None and _memory(array, is_written=array is out) is None:
             why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
@@ -36,6 +39,8 @@ def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Arr
         from xascend import _dask
 
         return _dask.run(plan, x, pad_value)
+    if name == "cuda":
+        return _cuda.run(plan, x, out, pad_value)
     if name in ("native", "numpy"):
         executor = _native if name == "native" else _numpy
         if out is None:

@@ -1,0 +1,153 @@
+"""Kernels on the host: compiles a kernel's .cu with g++ and the stand-in runtime beside this file, and runs it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xascend._cuda._jobs import PADDING, TABLE, Kernel
+from xascend._cuda._launches import THREADS, Launch, Memory, make_launches, make_padding
+from xascend._plan import Plan
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parents[1] / "kernels_cuda"
+BUILD = HERE.parents[1] / "build" / "cuda_harness"
+SPACES = ("global load", "global store", "shared load", "shared store")
+FLAGS = ("-std=c++17", "-O1", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
+
+
+class KernelError(AssertionError):
+    """What the harness found wrong."""
+
+
+@dataclass
+class Counts:
+    """Per space, instructions of warps and what they cost: sectors of 32 bytes, or passes over the banks."""
+
+    of: np.ndarray = field(default_factory=lambda: np.zeros((len(SPACES), 2), np.int64))
+    kernels: Counter[str] = field(default_factory=Counter)
+
+    def sectors(self, space: str) -> int:
+        return int(self.of[SPACES.index(space), 1])
+
+    def ways(self) -> float:
+        """Return the average number of passes that a shared access takes, relative to one without conflicts."""
+        fewest, passes = self.of[2:].sum(axis=0)
+        return passes / fewest if fewest else 1.0
+
+
+def require_compiler() -> str:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ to compile the kernels for the host with")
+    return compiler
+
+
+@functools.cache
+def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> Callable[..., bytes | None]:
+    """Return a kernel compiled for the host; kept from one run of the tests to the next."""
+    sources = (*sorted(folder.glob("*.cu*")), *sorted(HERE.glob("harness.*pp")))
+    command = [
+        require_compiler(),
+        *FLAGS,
+        "-shared",
+        "-fPIC",
+        *("-include", str(HERE / "harness.hpp")),
+        f"-DXASCEND_WORD={kernel.word}",
+        f'-DKERNEL_FILE="{folder / kernel.file}"',
+        f"-DKERNEL_ENTRY={kernel.entry}",
+        str(HERE / "harness.cpp"),
+    ]
+    digest = hashlib.sha256("\0".join(command).encode() + b"\0".join(p.read_bytes() for p in sources)).hexdigest()[:16]
+    library = BUILD / f"{kernel.entry}_{kernel.word}_{digest}.so"
+    if not library.is_file():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        made = library.with_suffix(f".{id(kernel)}.tmp")
+        subprocess.run([*command, "-o", str(made)], check=True)
+        made.replace(library)
+    loaded = ctypes.CDLL(str(library))
+    if loaded.size_of_table() != TABLE.itemsize or loaded.size_of_padding() != PADDING.itemsize:
+        raise KernelError("Python and the kernels disagree on the layout of a table")
+    run = loaded.run_kernel
+    run.restype = ctypes.c_char_p
+    run.argtypes = [ctypes.c_void_p] * 8 + [ctypes.c_int] * 4 + [ctypes.c_void_p]
+    return run
+
+
+def address(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def memory_of(x: np.ndarray) -> Memory:
+    at = address(x)
+    return Memory(x.shape, x.strides, x.itemsize, min(at & -at, 32))
+
+
+def bounds(x: np.ndarray) -> tuple[int, int]:
+    return np.lib.array_utils.byte_bounds(x)
+
+
+def launch(
+    launch: Launch,
+    x: np.ndarray,
+    out: np.ndarray,
+    pad_value: np.ndarray,
+    counts: Counts,
+    *,
+    descending: bool = False,
+    blocks: int | None = None,
+    folder: Path = KERNELS,
+) -> None:
+    """Run one launch on arrays of NumPy; KernelError where something is wrong."""
+    run = host_kernel(launch.kernel, folder)
+    found = np.zeros((len(SPACES), 2), np.int64)
+    padding = make_padding(pad_value)
+    error = run(
+        address(x),
+        *bounds(x),
+        address(out),
+        *bounds(out),
+        address(padding),
+        address(launch.table),
+        blocks or launch.blocks,
+        THREADS,
+        launch.shared,
+        descending,
+        found.ctypes.data,
+    )
+    counts.of += found
+    counts.kernels[launch.kernel.entry] += 1
+    if error is not None:
+        raise KernelError(error.decode())
+
+
+def convert(plan: Plan, x: np.ndarray, out: np.ndarray, pad_value: np.ndarray, **options) -> Counts:
+    """Carry out a plan on the host by the very kernels and launches that a GPU gets."""
+    counts = Counts()
+    for each in make_launches(plan, memory_of(x), memory_of(out)):
+        launch(each, x, out, pad_value, counts, **options)
+    return counts
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype, at: int = 256) -> np.ndarray:
+    """Return uninitialised memory that begins at a multiple of `at`, as a GPU's does."""
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(nbytes + at, np.uint8)
+    start = -address(memory) % at
+    return memory[start : start + nbytes].view(dtype).reshape(shape)
+
+
+def aligned(x: np.ndarray) -> np.ndarray:
+    copy = aligned_empty(x.shape, x.dtype)
+    copy[...] = x
+    return copy

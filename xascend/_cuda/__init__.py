@@ -1,0 +1,75 @@
+"""The CUDA executor: the plan's copies by kernels of our own, for arrays of CuPy and PyTorch on a GPU.
+
+Nothing here imports CuPy before there is an array on a device to convert.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xascend._cuda._arrays import (
+    as_contiguous,
+    current_stream,
+    empty_output,
+    is_on_device,
+    memory_of,
+    reason_not_memory,
+)
+from xascend._cuda._launches import THREADS, make_launches, make_padding, reason_not_direct
+from xascend._cuda._loader import get_function
+from xascend._plan import Plan
+
+__all__ = ["is_on_device", "reason_unsupported", "run"]
+
+Array = Any
+_DISABLE = "XASCEND_DISABLE_CUDA_KERNELS"
+
+
+def reason_unsupported(x: Array, out: Array | None, /) -> str | None:
+    """Return why the kernels do not convert `x` into `out`, or None."""
+    if os.environ.get(_DISABLE, "") not in ("", "0"):
+        return f"{_DISABLE} is set"
+    for name, array in (("x", x), ("out", out)):
+        reason = None if array is None else reason_not_memory(array, name)
+        if reason:
+            return reason
+    return reason_absent()
+
+
+@functools.cache
+def reason_absent() -> str | None:
+    """Return why no kernel can run in this process: CuPy is missing, or it finds no device."""
+    try:
+        import cupy
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}); install xascend[cuda12] or xascend[cuda13]"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy finds no CUDA device ({error})"
+    return None if count else "CuPy finds no CUDA device"
+
+
+def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDArray[Any], /) -> Array:
+    """Carry out `plan` on the current stream and return `out`, or a new array; nothing is waited for."""
+    result = empty_output(x, plan.dst_shape) if out is None else out
+    padding = make_padding(np.asarray(pad_value))
+    with current_stream(x) as device:
+        (src, src_memory), (dst, dst_memory) = memory_of(x), memory_of(result)
+        if reason_not_direct(plan, src_memory, dst_memory):
+            return _run_contiguous(plan, x, result, pad_value)
+        for launch in make_launches(plan, src_memory, dst_memory):
+            function = get_function(launch.kernel, device)
+            function((launch.blocks,), (THREADS,), (src, dst, padding, launch.table), shared_mem=launch.shared)
+    return result
+
+
+def _run_contiguous(plan: Plan, x: Array, out: Array, pad_value: np.generic | npt.NDArray[Any]) -> Array:
+    """Do the same through contiguous copies, where strides leave more axes apart than the kernels take."""
+    out[...] = run(plan, as_contiguous(x), None, pad_value)
+    return out

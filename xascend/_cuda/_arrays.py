@@ -1,0 +1,86 @@
+"""Arrays on a CUDA device, of CuPy or PyTorch: where they lie, and on which stream their library works."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import array_api_compat as compat
+
+from xascend._cuda._jobs import SECTOR
+from xascend._cuda._launches import Memory
+
+__all__ = ["as_contiguous", "current_stream", "empty_output", "is_on_device", "memory_of", "reason_not_memory"]
+
+Array = Any
+
+
+def is_on_device(x: Array, /) -> bool:
+    """Say whether `x` is an array of CuPy or a tensor of PyTorch on a CUDA device."""
+    return bool(compat.is_cupy_array(x) or (compat.is_torch_array(x) and x.device.type == "cuda"))
+
+
+def reason_not_memory(x: Array, name: str, /) -> str | None:
+    """Return why a tensor cannot be seen as plain memory, or None."""
+    if not compat.is_torch_array(x):
+        return None
+    import torch
+
+    if x.requires_grad and torch.is_grad_enabled():
+        return f"a gradient of `{name}` is recorded"
+    if x.is_conj() or x.is_neg():
+        return f"`{name}` has a pending conjugation or negation"
+    try:
+        x.data_ptr()
+    except RuntimeError:
+        return f"`{name}` has no memory of its own"
+    return None
+
+
+def memory_of(x: Array, /) -> tuple[int, Memory]:
+    """Return the address of an array's first element and how it lies in memory."""
+    if compat.is_torch_array(x):
+        address, itemsize = x.data_ptr(), x.element_size()
+        strides = tuple(stride * itemsize for stride in x.stride())
+    else:
+        address, itemsize, strides = x.data.ptr, x.dtype.itemsize, x.strides
+    return address, Memory(tuple(x.shape), tuple(strides), itemsize, min(address & -address, SECTOR) or SECTOR)
+
+
+@contextlib.contextmanager
+def current_stream(x: Array, /) -> Iterator[int]:
+    """Work under the device of `x`, on the stream that its library works on; yields the number of the device."""
+    import cupy
+
+    if compat.is_torch_array(x):
+        import torch
+
+        stream = cupy.cuda.ExternalStream(torch.cuda.current_stream(x.device).cuda_stream, x.device.index)
+        with cupy.cuda.Device(x.device.index), stream:
+            yield x.device.index
+    else:
+        with cupy.cuda.Device(x.device.id):
+            yield x.device.id
+
+
+def empty_output(x: Array, shape: tuple[int, ...], /) -> Array:
+    """Return an uninitialised C-contiguous array of the library, dtype and device of `x`."""
+    if compat.is_torch_array(x):
+        import torch
+
+        return torch.empty(shape, dtype=x.dtype, device=x.device)
+    import cupy
+
+    with cupy.cuda.Device(x.device.id):
+        return cupy.empty(shape, x.dtype)
+
+
+def as_contiguous(x: Array, /) -> Array:
+    """Return a C-contiguous copy of `x`."""
+    if compat.is_torch_array(x):
+        return x.contiguous()
+    import cupy
+
+    with cupy.cuda.Device(x.device.id):
+        return cupy.ascontiguousarray(x)
