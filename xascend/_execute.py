@@ -19,11 +19,13 @@ Array = Any
 
 def choose_executor(x: Array, out: Array | None, /) -> tuple[str, dict[str, str]]:
     """Return the name of the executor for `x`, and why those before it do not take the call."""
-    if compat.is_dask_array(x):
-        return "dask", dict.fromkeys(("native", "numpy"), "a Dask array is not computed yet; its chunks are seen later")
-    if _cuda.is_on_device(x):
-        reason = _cuda.reason_unsupported(x, out)
-        return ("agnostic", {"cuda": reason}) if reason else ("cuda", {})
+    if not isinstance(x, np.ndarray):
+        if compat.is_dask_array(x):
+            why = "a Dask array is not computed yet; its chunks are seen later"
+            return "dask", dict.fromkeys(("native", "numpy"), why)
+        if _cuda.is_on_device(x):
+            reason = _cuda.reason_unsupported(x, out)
+            return ("agnostic", {"cuda": reason}) if reason else ("cuda", {})
     for name, array in (("x", x), ("out", out)):
         if array is not None and _memory(array, is_written=array is out) is None:
             why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
