@@ -7,7 +7,7 @@
 
 // Dimension 0 of a job is the run.
 extern "C" __global__ void __launch_bounds__(256)
-runs(const char* __restrict__ src, char* __restrict__ dst, const xascend::Padding padding,
+runs(const char* __restrict__ src, char* __restrict__ dst, const __grid_constant__ xascend::Padding padding,
      const __grid_constant__ xascend::Table table) {
     using namespace xascend;
     constexpr int word = XASCEND_WORD;

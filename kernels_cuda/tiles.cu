@@ -144,7 +144,7 @@ XASCEND_INSIDE void convert_tiles(const char* src, char* dst, const Padding& pad
 
 // Every row of the destination begins and ends at 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
-tiles_aligned(const char* __restrict__ src, char* __restrict__ dst, const xascend::Padding padding,
+tiles_aligned(const char* __restrict__ src, char* __restrict__ dst, const __grid_constant__ xascend::Padding padding,
               const __grid_constant__ xascend::Table table) {
     extern __shared__ uint4 shared_words[];
     xascend::convert_tiles<16, false>(src, dst, padding, table, reinterpret_cast<char*>(shared_words));
@@ -152,7 +152,7 @@ tiles_aligned(const char* __restrict__ src, char* __restrict__ dst, const xascen
 
 // Rows of the destination begin and end anywhere.
 extern "C" __global__ void __launch_bounds__(256)
-tiles_shifted(const char* __restrict__ src, char* __restrict__ dst, const xascend::Padding padding,
+tiles_shifted(const char* __restrict__ src, char* __restrict__ dst, const __grid_constant__ xascend::Padding padding,
               const __grid_constant__ xascend::Table table) {
     extern __shared__ uint4 shared_words[];
     xascend::convert_tiles<xascend::load_word, true>(src, dst, padding, table, reinterpret_cast<char*>(shared_words));

@@ -1,0 +1,90 @@
+"""Compilers for CUDA sources that need no GPU: nvcc where it is installed, else NVRTC from the Python package index."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from xascend._cuda._jobs import Kernel
+from xascend._cuda._loader import read_source
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """PTX of a kernel's file, and what the assembler says of its entries: bytes of stack and of spills."""
+
+    ptx: str
+    stack: dict[str, int]
+    spills: dict[str, int]
+
+
+def find_compiler() -> Callable[[str, int, int], Compiled]:
+    """Return a function of a file, a word size and an architecture; skips the test where there is no compiler."""
+    if shutil.which("nvcc"):
+        return _with_nvcc
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError:
+        pytest.skip("no compiler for CUDA: neither nvcc nor nvidia-cuda-nvrtc with cuda-bindings")
+    if nvrtc.nvrtcVersion()[0] != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        pytest.skip("cuda-bindings finds no NVRTC")
+    return _with_nvrtc
+
+
+def entry_ptx(compiled: Compiled, kernel: Kernel) -> str:
+    """Return the PTX of one entry."""
+    found = re.search(rf"\.entry {kernel.entry}\b.*?^}}", compiled.ptx, re.DOTALL | re.MULTILINE)
+    assert found, kernel
+    return found[0]
+
+
+def _with_nvcc(file: str, word: int, architecture: int) -> Compiled:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / file
+        source.write_text(read_source(file), encoding="utf-8")
+        options = ["-std=c++17", f"-arch=sm_{architecture}", f"-DXASCEND_WORD={word}", "-Xptxas=-v", "--keep"]
+        made = subprocess.run(
+            ["nvcc", *options, "-Werror=all-warnings", "-cubin", "-o", f"{folder}/made.cubin", str(source)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert made.returncode == 0, made.stderr
+        return _read(source.with_suffix(".ptx").read_text(), made.stderr)
+
+
+def _with_nvrtc(file: str, word: int, architecture: int) -> Compiled:
+    from cuda.bindings import nvrtc
+
+    options = [b"-std=c++17", f"-arch=sm_{architecture}".encode(), f"-DXASCEND_WORD={word}".encode()]
+    options += [b"--ptxas-options=-v"]
+    program = _value(nvrtc, nvrtc.nvrtcCreateProgram(read_source(file).encode(), file.encode(), 0, [], []))
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    log = b" " * _value(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
+    _value(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))
+    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
+    ptx = b" " * _value(nvrtc, nvrtc.nvrtcGetPTXSize(program))
+    _value(nvrtc, nvrtc.nvrtcGetPTX(program, ptx))
+    return _read(ptx.decode(), log.decode())
+
+
+def _value(nvrtc, results):
+    status, *values = results
+    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, status
+    return values[0] if values else None
+
+
+def _read(ptx: str, log: str) -> Compiled:
+    stack, spills = {}, {}
+    pattern = r"properties for (\w+)\n\D*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+    for entry, frame, stores, loads in re.findall(pattern, log):
+        stack[entry], spills[entry] = int(frame), int(stores) + int(loads)
+    return Compiled(ptx, stack, spills)

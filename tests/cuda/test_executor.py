@@ -1,0 +1,214 @@
+"""The executor on a stand-in for CuPy whose kernels run on the host: what Python hands over drives the real kernels."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda import harness
+from libraries import assert_same_bits, random_bits
+
+from xascend import _cuda, _execute, _numpy
+from xascend._cuda import _jobs, _loader
+from xascend._cuda._launches import THREADS
+from xascend._plan import make_plan
+from xascend.formats import as_format
+
+
+class DeviceArray:
+    """As much of a CuPy array as the executor looks at; the memory is NumPy's."""
+
+    def __init__(self, host: np.ndarray, device: int = 0) -> None:
+        self.host = host
+        self.device = SimpleNamespace(id=device)
+        self.data = SimpleNamespace(ptr=harness.address(host))
+        self.shape, self.strides, self.dtype = host.shape, host.strides, host.dtype
+
+    def __setitem__(self, key: Any, value: DeviceArray) -> None:
+        self.host[key] = value.host
+
+
+class StandIn:
+    """Module `cupy`: allocates on the host, and runs kernels through the harness."""
+
+    def __init__(self) -> None:
+        self.ndarray = DeviceArray
+        self.current = [0]
+        self.arrays: list[np.ndarray] = []
+        self.sources: list[tuple[str, tuple[str, ...]]] = []
+        self.launches: list[tuple[int, str]] = []
+        self.copies = 0
+        self.devices = 1
+        error = type("CUDARuntimeError", (RuntimeError,), {})
+        runtime = SimpleNamespace(CUDARuntimeError=error, getDeviceCount=lambda: self.devices)
+        self.cuda = SimpleNamespace(Device=self._device, runtime=runtime)
+
+    def _device(self, number: int) -> Any:
+        stand_in = self
+
+        class Current:
+            def __enter__(self) -> None:
+                stand_in.current.append(number)
+
+            def __exit__(self, *_: object) -> None:
+                stand_in.current.pop()
+
+        return Current()
+
+    def array(self, host: np.ndarray, device: int = 0) -> DeviceArray:
+        self.arrays.append(host)
+        return DeviceArray(host, device)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
+        host = harness.aligned_empty(shape, dtype)
+        host.view(np.uint8)[...] = 0xA5
+        return self.array(host, self.current[-1])
+
+    def ascontiguousarray(self, x: DeviceArray) -> DeviceArray:
+        self.copies += 1
+        return self.array(harness.aligned(x.host), self.current[-1])
+
+    def RawModule(self, *, code: str, options: tuple[str, ...]) -> Any:
+        self.sources.append((code, options))
+        word = int(options[-1].removeprefix("-DXASCEND_WORD="))
+        return SimpleNamespace(get_function=lambda entry: self._function(entry, word))
+
+    def _function(self, entry: str, word: int) -> Any:
+        def call(grid: tuple[int], block: tuple[int], args: tuple, *, shared_mem: int) -> None:
+            src, dst, padding, table = args
+            (x,) = (a for a in self.arrays if harness.address(a) == src)
+            (out,) = (a for a in self.arrays if harness.address(a) == dst)
+            assert block == (THREADS,)
+            assert (padding.dtype, padding.size, table.dtype, table.size) == (_jobs.PADDING, 1, _jobs.TABLE, 1)
+            run = harness.host_kernel(_jobs.Kernel("runs.cu" if entry == "runs" else "tiles.cu", entry, word))
+            error = run(
+                *(src, *harness.bounds(x), dst, *harness.bounds(out)),
+                *(harness.address(padding), harness.address(table)),
+                *(grid[0], block[0], shared_mem, 0, np.zeros((4, 2), np.int64).ctypes.data),
+            )
+            assert error is None, error
+            self.launches.append((self.current[-1], entry))
+
+        return call
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    harness.require_compiler()
+    stand_in = StandIn()
+    monkeypatch.setitem(sys.modules, "cupy", stand_in)
+    monkeypatch.delenv(_cuda._DISABLE, raising=False)
+    for cached in (_cuda.reason_absent, _loader.get_function):
+        cached.cache_clear()
+    yield stand_in
+    for cached in (_cuda.reason_absent, _loader.get_function):
+        cached.cache_clear()
+
+
+def plan_of(x: np.ndarray, src: str, dst: str) -> Any:
+    return make_plan(as_format("src", src), as_format("dst", dst), x.shape, None, x.itemsize * 8, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "src", "dst"),
+    [((33, 35), "ND", "FRACTAL_NZ"), ((64, 64), "ND", "FRACTAL_NZ"), ((2, 20, 6, 7), "NCHW", "NC1HWC0")],
+)
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "complex128"])
+def test_a_conversion_through_the_ladder(cupy: StandIn, shape: tuple, src: str, dst: str, dtype: str) -> None:
+    x = cupy.array(harness.aligned(random_bits(shape, dtype)), device=3)
+    plan = plan_of(x.host, src, dst)
+    pad_value = np.asarray(7).astype(dtype)
+    expected = _numpy.empty_output(plan, x.host)
+    _numpy.run(plan, x.host, expected, pad_value)
+    assert _execute.choose_executor(x, None) == ("cuda", {})
+    result = _execute.execute(plan, x, None, pad_value, None)
+    assert_same_bits(result.host, expected)
+    assert result.device.id == 3
+    assert {device for device, _ in cupy.launches} == {3}
+    assert cupy.current == [0]
+
+    out = cupy.array(harness.aligned(np.zeros_like(expected)), device=3)
+    assert _execute.execute(plan, x, None, pad_value, out) is out
+    assert_same_bits(out.host, expected)
+
+
+def test_a_kernel_is_compiled_once_per_device_and_word(cupy: StandIn) -> None:
+    for device in (0, 0, 1):
+        for dtype in ("float16", "float16", "float32"):
+            x = cupy.array(harness.aligned(np.ones((33, 35), dtype)), device)
+            _cuda.run(plan_of(x.host, "ND", "FRACTAL_NZ"), x, None, np.zeros((), dtype))
+    per_device = len(cupy.sources) // 2
+    words = [options[-1] for _, options in cupy.sources]
+    assert words[:per_device] == words[per_device:]
+    assert len(set(words[:per_device])) == per_device
+    assert {"-DXASCEND_WORD=2", "-DXASCEND_WORD=4"} <= set(words)
+    assert all('#line 1 "jobs.cuh"' in code and "#include" not in code for code, _ in cupy.sources)
+
+
+def test_too_many_axes_are_made_contiguous_first(cupy: StandIn) -> None:
+    base = harness.aligned(random_bits((3,) * 9 + (2,), "uint8"))
+    x = cupy.array(base[(slice(0, 3, 2),) * 9])
+    plan = plan_of(x.host, "ND", "FRACTAL_NZ")
+    expected = _numpy.empty_output(plan, x.host)
+    _numpy.run(plan, x.host, expected, np.uint8(0))
+    assert_same_bits(_cuda.run(plan, x, None, np.uint8(0)).host, expected)
+    assert cupy.copies == 1
+
+
+def test_nothing_is_launched_for_nothing(cupy: StandIn) -> None:
+    x = cupy.array(np.zeros((0, 20), np.float16))
+    assert _cuda.run(plan_of(x.host, "ND", "FRACTAL_NZ"), x, None, np.float16(0)).shape == (2, 0, 16, 16)
+    assert cupy.launches == []
+
+
+def test_a_failure_to_compile_is_raised(cupy: StandIn) -> None:
+    def broken(**_: object) -> None:
+        raise RuntimeError("error: expected a ';'")
+
+    cupy.RawModule = broken
+    x = cupy.array(np.zeros((4, 4), np.float16))
+    with pytest.raises(RuntimeError, match="expected a ';'"):
+        _cuda.run(plan_of(x.host, "ND", "FRACTAL_NZ"), x, None, np.float16(0))
+
+
+def test_the_kernels_can_be_switched_off(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = cupy.array(np.zeros((4, 4), np.float16))
+    monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "1")
+    assert _execute.choose_executor(x, None) == ("agnostic", {"cuda": "XASCEND_DISABLE_CUDA_KERNELS is set"})
+    monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "0")
+    assert _execute.choose_executor(x, None) == ("cuda", {})
+
+
+def test_reasons_without_a_device(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_driver() -> int:
+        raise cupy.cuda.runtime.CUDARuntimeError("driver too old")
+
+    cupy.devices = 0
+    assert _cuda.reason_absent() == "CuPy finds no CUDA device"
+    _cuda.reason_absent.cache_clear()
+    cupy.cuda.runtime.getDeviceCount = no_driver
+    assert _cuda.reason_absent() == "CuPy finds no CUDA device (driver too old)"
+    _cuda.reason_absent.cache_clear()
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    reason = _cuda.reason_absent()
+    assert reason is not None
+    assert reason.startswith("CuPy cannot be imported (")
+    assert reason.endswith("install xascend[cuda12] or xascend[cuda13]")
+
+
+def test_tensors_that_are_no_plain_memory() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from xascend._cuda._arrays import is_on_device, reason_not_memory
+
+    x = torch.zeros(4, 4, dtype=torch.complex64)
+    assert not is_on_device(x)
+    assert reason_not_memory(x, "x") is None
+    assert reason_not_memory(np.zeros(3), "x") is None
+    assert reason_not_memory(x.conj(), "x") == "`x` has a pending conjugation or negation"
+    x.requires_grad_()
+    assert reason_not_memory(x, "x") == "a gradient of `x` is recorded"
+    with torch.no_grad():
+        assert reason_not_memory(x, "x") is None
