@@ -48,6 +48,8 @@ def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Arr
         if out is None:
             out = executor.empty_output(plan, x) if isinstance(x, np.ndarray) else _torch.empty_like(x, plan.dst_shape)
         executor.run(plan, _memory(x), _memory(out, is_written=True), pad_value)
+        if not isinstance(out, np.ndarray):
+            _torch.count_change(out)
         return out
     result = _agnostic.run(plan, x, xp, pad_value.item())
     if out is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["empty_like", "host_memory", "memory", "overlaps"]
+__all__ = ["count_change", "empty_like", "host_memory", "memory", "overlaps"]
 
 Tensor = Any
 _WORDS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}
@@ -26,8 +26,10 @@ def _has_memory(x: Tensor) -> bool:
 def host_memory(x: Tensor, /) -> npt.NDArray[Any] | None:
     """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded."""
     import torch
+    from torch.autograd import forward_ad
 
     recorded = x.requires_grad and torch.is_grad_enabled()
+    recorded = recorded or forward_ad.unpack_dual(x).tangent is not None
     return memory(x) if x.device.type == "cpu" and not recorded and _has_memory(x) else None
 
 
@@ -45,6 +47,14 @@ def empty_like(x: Tensor, shape: tuple[int, ...], /) -> Tensor:
     import torch
 
     return torch.empty(shape, dtype=x.dtype, device=x.device)
+
+
+def count_change(x: Tensor, /) -> None:
+    """Tell PyTorch that the memory of a tensor was written, so that a backward pass that needs it as it was fails."""
+    from torch.autograd.graph import increment_version
+
+    if not x.is_inference():
+        increment_version(x)
 
 
 def overlaps(x: Tensor, y: Tensor, /) -> bool:

@@ -25,7 +25,7 @@ class Explanation:
     Attributes
     ----------
     executor
-        ``"native"`` (C++ library), ``"numpy"``, ``"dask"``, or ``"agnostic"`` (array-API functions alone).
+        ``"cuda"``, ``"native"`` (C++ library), ``"numpy"``, ``"dask"``, or ``"agnostic"`` (array-API functions alone).
     refused
         Why the executors before it do not take the call, by name.
     """
