@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "kernels_cuda"
 BUILD = HERE.parents[1] / "build" / "cuda_harness"
 SPACES = ("global load", "global store", "shared load", "shared store")
-FLAGS = ("-std=c++17", "-O1", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
+FLAGS = ("-std=c++17", "-O1", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
 
 
 class KernelError(AssertionError):
@@ -60,6 +60,7 @@ def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> Callable[..., bytes |
     command = [
         require_compiler(),
         *FLAGS,
+        *(("-Werror",) if folder == KERNELS else ()),  # not of kernels that a test broke
         "-shared",
         "-fPIC",
         *("-include", str(HERE / "harness.hpp")),
