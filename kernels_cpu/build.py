@@ -22,7 +22,8 @@ __all__ = ["BuildError", "build", "library_name", "source_digest"]
 
 HERE = Path(__file__).resolve().parent
 OUTPUT = HERE.parent / "build" / HERE.name
-FLAGS = ("-std=c++17", "-O3", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
+ARITHMETIC = ("-fno-math-errno", "-ffp-contract=off")  # every product is rounded before it is added to something
+FLAGS = ("-std=c++17", "-O3", *ARITHMETIC, "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
 
 

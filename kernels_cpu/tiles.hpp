@@ -56,19 +56,22 @@ void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, 
     using V = typename Lanes<Unit>::vector;
     V row[rows];
     const bool inside = p.src_end - (from + std::max<int64_t>(0, (used_y - 1) * p.src_y)) >= vector_bytes;
-    if (inside) {
+    if (inside && used_y == rows) {
+        const int64_t src_y = p.src_y;
+        for (int i = 0; i < rows; ++i) row[i] = load<V>(from + i * src_y);
+    } else if (inside) {
         for (int i = 0; i < rows; ++i) row[i] = load<V>(from + std::min<int64_t>(i, used_y - 1) * p.src_y);
     } else {
         for (int i = 0; i < rows; ++i) row[i] = i < used_y ? load_up_to<V>(from + i * p.src_y, p.src_end) : V{};
     }
     transpose(row);
-    if (used_y == rows) spill_end = to + (used_x - 1) * p.dst_x + vector_bytes;
-    for (int i = 0; i < rows; ++i) {
-        if (i >= used_x) break;
-        if (spill_end - (to + i * p.dst_x) >= vector_bytes) {
-            store(to + i * p.dst_x, row[i]);
+    const int64_t dst_x = p.dst_x;
+    if (used_y == rows) spill_end = to + (used_x - 1) * dst_x + vector_bytes;
+    for (int i = 0; i < used_x; ++i, to += dst_x) {
+        if (spill_end - to >= vector_bytes) {
+            store(to, row[i]);
         } else {
-            store_short(to + i * p.dst_x, reinterpret_cast<Vector>(row[i]), used_y * Unit);
+            store_short(to, reinterpret_cast<Vector>(row[i]), used_y * Unit);
         }
     }
 }
