@@ -43,7 +43,7 @@ class Counts:
     def ways(self) -> float:
         """Return the average number of passes that a shared access takes, relative to one without conflicts."""
         fewest, passes = self.of[2:].sum(axis=0)
-        return passes / fewest if fewest else 1.0
+        return float(passes / fewest) if fewest else 1.0
 
 
 def require_compiler() -> str:

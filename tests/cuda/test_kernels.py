@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections import Counter
 
 import numpy as np
@@ -123,6 +125,24 @@ def test_outputs_of_any_strides_and_addresses(dtype: str) -> None:
     shifted = np.ndarray(plan.dst_shape, x.dtype, memory, x.itemsize)
     harness.convert(plan, x, shifted, pad_value, descending=True)
     assert_same_bits(shifted.copy(), expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs memory that is only reserved")
+@pytest.mark.parametrize("dst", ["FRACTAL_NZ", "FRACTAL_ZZ"])
+def test_offsets_beyond_32_bits(dst: str) -> None:
+    """Rows 300 MiB apart, on either side; only the pages that are touched exist."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    memory = np.frombuffer(mmap.mmap(-1, 17 * (300 << 20), flags=flags), np.uint8)
+    rows = np.lib.stride_tricks.as_strided(memory, (17, 40), (300 << 20, 1))
+    for dtype in ("uint8", "float32"):
+        values = random_bits((17, 40 // np.dtype(dtype).itemsize), dtype)
+        far = rows.view(dtype)
+        far[...] = values
+        check(plan_of(far, "ND", dst), far, orders=(False,))
+        stored = harness.aligned(check(plan_of(values, "ND", dst), harness.aligned(values), orders=()))
+        far[...] = 0
+        harness.convert(plan_of(stored, dst, "ND", values.shape), stored, far, np.zeros((), dtype))
+        assert_same_bits(far.copy(), values)
 
 
 def test_few_blocks_take_many_tiles() -> None:

@@ -37,6 +37,7 @@ MUTATIONS = {
     "a row's end ignored": ("tiles.cu", "(x >= 0 && x + elements <= length)", "(x >= 0)"),
     "rows on top of each other": ("jobs.cuh", "row.shared += i * dim.shared", "row.shared += i * 4"),
 }
+QUICK = {"tiles without the barrier after loading", "a stride of the wrong side", "the last word of a row left out"}
 CASES = (
     ((256, 300), "ND", "FRACTAL_NZ", "uint8"),
     ((160, 512), "ND", "FRACTAL_NZ", "float32"),
@@ -83,7 +84,9 @@ def test_the_kernels_as_they_are_pass() -> None:
     assert not is_caught(harness.KERNELS)
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MUTATIONS]
+)
 def test_a_mutation_is_caught(name: str) -> None:
     harness.require_compiler()
     file, old, new = MUTATIONS[name]
