@@ -82,6 +82,24 @@ class TestManifest:
         np.save(nz_case / "wide.npy", np.fromfile(golden, np.int8).astype(np.int16).reshape(2, 1, 16, 32))
         assert compare_files(nz_case / "wide.npy", golden).reason == "`actual` is int16, expected int8"
 
+    def test_a_golden_file_that_has_changed_is_refused(self, nz_case: Path) -> None:
+        golden = nz_case / "output/golden.bin"
+        changed = np.fromfile(golden, np.int8)
+        changed[5] ^= 1
+        write(golden, changed)
+        with pytest.raises(ValueError, match=r"golden.bin is not the file that its manifest lists: SHA-256 must be"):
+            compare_files(golden, golden)
+
+    @pytest.mark.parametrize("options", [{}, {"dtype": "int8", "shape": (4,)}])
+    @pytest.mark.parametrize("missing", ["actual", "golden"])
+    def test_missing_files_are_told_as_such(self, tmp_path: Path, missing: str, options: dict) -> None:
+        paths = {name: write(tmp_path / f"{name}.bin", np.zeros(4, np.int8)) for name in ("actual", "golden")}
+        if missing == "actual":
+            options = {"dtype": "int8", "shape": (4,)}
+        paths[missing].unlink()
+        with pytest.raises(FileNotFoundError, match=f"{missing}.bin"):
+            compare_files(paths["actual"], paths["golden"], **options)
+
     def test_options_may_repeat_the_manifest(self, nz_case: Path) -> None:
         golden = nz_case / "output/golden.bin"
         options = {"dtype": "int8_t", "shape": (2, 3, 4), "format": "NZ", "plain_format": 2, "c0": 32, "groups": 1}

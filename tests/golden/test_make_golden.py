@@ -178,10 +178,41 @@ class TestOverwrite:
 
     def test_golden_data_are_replaced(self, tmp_path: Path) -> None:
         make_golden("Brcb", brcb_config(), tmp_path / "case")
-        (tmp_path / "case/output/old.bin").write_bytes(b"old")
         make_golden("Transdata", CONFIGS / "transdata_nd_to_nz.toml", tmp_path / "case", overwrite=True)
         assert set(files(tmp_path / "case")) == {"input/x.bin", "manifest.json", "output/golden.bin"}
         assert [path.name for path in tmp_path.iterdir()] == ["case"]
+
+    @pytest.mark.parametrize("mine", ["actual.bin", "output/actual.bin", "input/notes/a.txt"])
+    def test_files_of_others_are_kept(self, tmp_path: Path, mine: str) -> None:
+        make_golden("Brcb", brcb_config(), tmp_path / "case")
+        (tmp_path / "case" / mine).parent.mkdir(exist_ok=True)
+        (tmp_path / "case" / mine).write_text("mine")
+        before = files(tmp_path)
+        with pytest.raises(ValueError, match=r"`out` .*case holds .*, which its manifest.json does not list"):
+            make_golden("Brcb", brcb_config(seed=1), tmp_path / "case", overwrite=True)
+        assert files(tmp_path) == before
+
+    def test_a_folder_that_came_meanwhile_is_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = Path.write_bytes
+
+        def write_late(path: Path, data: bytes) -> int:
+            (tmp_path / "case").mkdir(exist_ok=True)
+            (tmp_path / "case/thesis.txt").write_text("mine")
+            return write(path, data)
+
+        monkeypatch.setattr(Path, "write_bytes", write_late)
+        with pytest.raises(ValueError, match=r"`out` .*case exists"):
+            make_golden("Brcb", brcb_config(), tmp_path / "case")
+        assert files(tmp_path) == {"case/thesis.txt": b"mine"}
+
+    def test_the_configuration_is_kept(self, tmp_path: Path) -> None:
+        make_golden("Brcb", brcb_config(), tmp_path / "case")
+        config = tmp_path / "case/input/src.bin"  # a name that the manifest lists
+        config.write_bytes((CONFIGS / "brcb.toml").read_bytes())
+        before = files(tmp_path)
+        with pytest.raises(ValueError, match=r"`config` .*src.bin must not lie inside `out` .*case"):
+            make_golden("Brcb", config, tmp_path / "case", overwrite=True)
+        assert files(tmp_path) == before
 
     def test_an_empty_folder_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "case").mkdir()
@@ -257,6 +288,10 @@ class TestErrors:
         with pytest.raises(kind, match=text):
             make_golden(op, config, tmp_path / "case")
         assert not list(tmp_path.glob("case*"))
+
+    def test_deep_nesting(self, tmp_path: Path) -> None:
+        (tmp_path / "deep.toml").write_text("a = " + "[" * 10_000 + "]" * 10_000)
+        self.refused(tmp_path, tmp_path / "deep.toml", "deep.toml is nested too deeply to be read")
 
     def test_operator(self, tmp_path: Path) -> None:
         self.refused(tmp_path, {}, r"`op` must be one of TransDataTo5HD, Brcb, Transdata.*; got 'Brc'", op="Brc")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from xascend.files.choice import Request
 from xascend.files.sources import list_tensors
 from xascend.files.tensor import StoredTensor, as_dtype, with_dtype
 from xascend.formats import Format, as_format
-from xascend.golden._manifest import StoredAs, find_entry
+from xascend.golden._manifest import ArrayFile, StoredAs, find_entry
 from xascend.sizes import storage_shape
 from xascend.testing import Report, compare
 
@@ -103,7 +104,8 @@ def compare_files(
     Raises
     ------
     ValueError, TypeError
-        A file cannot be read as what it should be, or an option does not fit.
+        A file cannot be read as what it should be, the golden file is not the one that its manifest lists, or an
+        option does not fit.
     OSError
         A file cannot be read at all.
 
@@ -145,6 +147,7 @@ def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | No
     """Return the golden tensor, and which tensor it stores where a manifest or a record tells."""
     entry = find_entry(path)
     if entry is not None:
+        _require_intact(path, entry)
         tensor, stored_as = _open(path, as_dtype(entry.dtype), entry.shape), entry.storage
     else:
         tensor, stored_as = _open(path, given.dtype, given.stored_shape()), None
@@ -160,7 +163,19 @@ def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | No
     return tensor, stored_as
 
 
+def _require_intact(path: Path, entry: ArrayFile) -> None:
+    """Refuse a golden file that has changed since it was made: nothing could be told by it."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != entry.sha256:
+        raise ValueError(
+            f"{path} is not the file that its manifest lists: SHA-256 must be {entry.sha256}, got {digest}; "
+            "make the golden data again"
+        )
+
+
 def _open(path: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None) -> StoredTensor:
+    path.stat()  # a missing file is told as such, before anything about types
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "a folder is no file to compare", str(path))
     tensors = list_tensors(path, Request(dtype=dtype, shape=shape))

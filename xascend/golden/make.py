@@ -13,7 +13,7 @@ from xascend._dtypes import resolve_dtype
 from xascend._plan import as_size
 from xascend.golden import brcb, fixpipe, transdata, transdata5hd
 from xascend.golden._arrays import make_array
-from xascend.golden._folder import new_folder, require_free
+from xascend.golden._folder import new_folder, require_free, require_outside
 from xascend.golden._manifest import MANIFEST, ArrayFile, Manifest, StoredAs
 from xascend.golden._operator import NumpyArray, Operator, Result
 from xascend.golden._tables import read_table
@@ -48,7 +48,7 @@ def make_golden(
     out
         Folder to make, parents included. It appears when it is complete.
     overwrite
-        Replace `out` and all that it holds, if it is empty or has a manifest of golden data.
+        Replace `out`, if it is empty or holds golden data: its manifest and the files that this lists, nothing else.
 
     Returns
     -------
@@ -58,8 +58,9 @@ def make_golden(
     Raises
     ------
     ValueError
-        The operator is not known; `out` exists; a key is unknown, doubled or missing; or a value does not fit. The
-        message names the file, the key, what came and what would be accepted.
+        The operator is not known; `out` exists, or holds files of others; `config` lies in it; a key is unknown,
+        doubled or missing; or a value does not fit. The message names the file, the key, what came and what would be
+        accepted.
     TypeError
         A value is of the wrong type, or the operator does not support an element type.
     NotImplementedError
@@ -122,13 +123,15 @@ def make_golden(
     operator = _find_operator(op)
     folder = Path(out)
     require_free(folder, overwrite)
+    if not isinstance(config, Mapping):
+        require_outside(Path(config), folder)
     where, fields = _read_config(config)
     try:
         seed, arrays, result, storage = _carry_out(operator, fields)
     except (ValueError, TypeError, NotImplementedError) as error:
         kind = next(kind for kind in (ValueError, TypeError, NotImplementedError) if isinstance(error, kind))
         raise kind(f"{where}: {error}") from error
-    with new_folder(folder) as target:
+    with new_folder(folder, overwrite) as target:
         inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in arrays.items())
         output = _write(target, "golden", "output/golden.bin", result.output, storage)
         manifest = Manifest(operator.name, result.parameters, seed, inputs, output)
@@ -152,6 +155,8 @@ def _read_config(config: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[st
         return str(path), tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is no TOML file: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{path} is nested too deeply to be read") from error
 
 
 def _carry_out(
