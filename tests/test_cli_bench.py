@@ -88,6 +88,17 @@ def test_chart_shows_every_bar(tmp_path: Path) -> None:
     assert text.count("<!-- ND → FRACTAL_NZ -->") == 1
 
 
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_existing_files_are_kept(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.svg").write_text("mine")
+    monkeypatch.setattr(bench, "measure", None)  # nothing is measured first
+    assert run([*QUICK, option, str(tmp_path / "r.svg")]) == 2
+    assert "the file exists; choose another name, or overwrite it (--overwrite)" in capsys.readouterr().err
+    assert (tmp_path / "r.svg").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

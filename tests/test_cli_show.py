@@ -22,6 +22,18 @@ def test_drawing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.read_text(encoding="utf-8").count("FRACTAL_NZ")
 
 
+def test_an_existing_file_is_replaced_only_where_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "nz.svg"
+    out.write_text("mine")
+    assert run(["show", "20x28", "--to", "NZ", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        f"xascend: error: the file exists; choose another name, or overwrite it (--overwrite): {out}\n"
+    )
+    assert out.read_text() == "mine"
+    assert run(["show", "20x28", "--to", "NZ", "--out", str(out), "--overwrite"]) == 0
+    assert out.read_text(encoding="utf-8").count("FRACTAL_NZ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -30,6 +42,7 @@ def test_drawing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["20,28", "--to", "NZ", "--dtype", "object"], "object"),
         (["20,28", "--to", "NZ", "--out", "picture.gif"], ".svg"),
         (["2000,2800", "--to", "NZ", "--out", "picture.svg"], "4096"),
+        (["20,28", "--to", "NZ", "--c0", "9" * 20], "`c0` must be at most 256"),
         (["a,b", "--to", "NZ"], "must be a list"),
     ],
 )

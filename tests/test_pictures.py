@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import struct
 import subprocess
@@ -353,3 +354,49 @@ def test_show_prints_or_saves(tmp_path: Path) -> None:
     assert pictures.show((3, 5), "NZ", c0=4, out=path) == f"saved {path}"
     pictures.save(tmp_path / "b.svg", (3, 5), "NZ", c0=4)
     assert path.read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_existing_files_are_kept(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.svg", tmp_path / "b.svg"
+    path.write_text("mine")
+    link.symlink_to(tmp_path / "nowhere.svg")
+    for taken in (path, link):
+        with pytest.raises(FileExistsError, match=f"{taken.name}"):
+            pictures.save(taken, (3, 5), "NZ")
+    assert path.read_text() == "mine"
+    pictures.save(path, (3, 5), "NZ", overwrite=True)
+    pictures.show((3, 5), "NZ", out=link, overwrite=True)
+    assert path.read_bytes() == (tmp_path / "nowhere.svg").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.svg", "b.svg", "nowhere.svg"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_appears_complete_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    path = tmp_path / "a.svg"
+    if overwrite:
+        path.write_text("mine")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        pictures.save(path, (3, 5), "NZ", overwrite=overwrite)
+    assert [p.read_text() for p in tmp_path.iterdir()] == (["mine"] if overwrite else [])
+
+
+def test_a_file_that_came_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.svg"
+    monkeypatch.setattr("os.fsync", lambda _: path.write_text("mine"))
+    with pytest.raises(FileExistsError):
+        pictures.save(path, (3, 5), "NZ")
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("dst", ["NZ", "FRACTAL_ZZ"])
+def test_blocks_too_wide_to_be_shown(dst: str) -> None:
+    assert "C0 = 256" in pictures.text((20, 28), dst, c0=256)
+    with pytest.raises(ValueError, match=f"`c0` must be at most 256 to be shown, got {10**20}"):
+        pictures.text((20, 28), dst, c0=10**20)

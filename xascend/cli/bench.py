@@ -47,11 +47,15 @@ def bench(
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 9,
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw a bar chart to a .png or .svg file.")] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the JSON object to a file, too.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Measure conversions on this machine, beside what people use today and a plain copy of as many bytes."""
     from xascend import bench as suite
+    from xascend.pictures._file import require_free, write_file
 
+    for file in filter(None, (out, plot)):
+        require_free(Path(file), overwrite)
     if plot is not None:
         try:
             suite.check_chart(plot)
@@ -75,7 +79,7 @@ def bench(
     else:
         _print(report)
     if out is not None:
-        Path(out).write_text(report.to_json(), encoding="utf-8")
+        write_file(Path(out), report.to_json().encode(), overwrite)
     if plot is not None:
         suite.save_chart(report, plot)
     return 0

@@ -21,11 +21,15 @@ def show(
     c0: Annotated[int | None, typer.Option("--c0", help="C0 of the format.")] = None,
     groups: Annotated[int, typer.Option(help="Convolution groups of FRACTAL_Z.")] = 1,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Draw to an .svg or .png file instead.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> int:
     """Draw which element lies where: text in the terminal, or a picture."""
     from xascend import pictures
 
     source = None if src_format is None else as_format_or_number(src_format)
     target = as_format_or_number(dst_format)
-    print(pictures.show(as_sizes(shape), target, src_format=source, dtype=dtype, c0=c0, groups=groups, out=out))
+    drawn = pictures.show(
+        as_sizes(shape), target, src_format=source, dtype=dtype, c0=c0, groups=groups, out=out, overwrite=overwrite
+    )
+    print(drawn)
     return 0

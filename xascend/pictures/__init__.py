@@ -13,6 +13,7 @@ from typing import Any
 
 from xascend._plan import as_size
 from xascend.formats import Format
+from xascend.pictures._file import require_free, write_file
 from xascend.pictures._placement import place
 from xascend.pictures._png import write_png
 from xascend.pictures._scene import draw_scene
@@ -22,6 +23,7 @@ from xascend.pictures._text import write_text
 __all__ = ["save", "show", "text"]
 
 FormatLike = Format | str | int
+_MAX_C0 = 256  # padding is looked at place by place, in FRACTAL_ZZ c0 * c0 of them
 _WRITERS = {".svg": write_svg, ".png": write_png}
 
 
@@ -55,7 +57,7 @@ def text(
     dtype
         Dtype of any array library, or a name; it chooses the C0 where `c0` does not.
     c0
-        Block of the channel (or column) axis, in elements; by default `default_c0` of `dtype`.
+        Block of the channel (or column) axis, in elements, at most 256; by default `default_c0` of `dtype`.
     groups
         Convolution groups of FRACTAL_Z; C is then the number of channels per group, N counts all outputs.
     max_blocks, max_rows
@@ -100,7 +102,10 @@ def text(
         as_size("max_rows", max_rows, 3),
         as_size("max_columns", max_columns, 40),
     )
-    return write_text(place(shape, dst_format, src_format, dtype, c0, groups), *limits)
+    placement = place(shape, dst_format, src_format, dtype, c0, groups)
+    if placement.plan.dst_c0 > _MAX_C0:
+        raise ValueError(f"`c0` must be at most {_MAX_C0} to be shown, got {placement.plan.dst_c0}")
+    return write_text(placement, *limits)
 
 
 def save(
@@ -112,6 +117,7 @@ def save(
     dtype: Any = "float16",
     c0: int | None = None,
     groups: int = 1,
+    overwrite: bool = False,
 ) -> None:
     """Draw a tensor beside its storage and write the drawing to an SVG or PNG file.
 
@@ -121,15 +127,19 @@ def save(
     Parameters
     ----------
     path
-        File to write, or to write over; its ending, ``.svg`` or ``.png``, decides the kind. PNG needs matplotlib
-        (the extra ``plot``).
+        File to write; its ending, ``.svg`` or ``.png``, decides the kind. PNG needs matplotlib (the extra ``plot``).
+        It appears when it is complete.
     shape, dst_format, src_format, dtype, c0, groups
         As in `text`.
+    overwrite
+        Replace a file that exists.
 
     Raises
     ------
     ImportError
         PNG is asked for and matplotlib is missing.
+    FileExistsError
+        The file exists, and `overwrite` is not given.
     OSError
         The file cannot be written.
     TypeError
@@ -156,7 +166,8 @@ def save(
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
         raise ValueError(f"`path` must end in {' or '.join(_WRITERS)}, got {str(path)!r}")
-    path.write_bytes(write(draw_scene(place(shape, dst_format, src_format, dtype, c0, groups))))
+    require_free(path, overwrite)
+    write_file(path, write(draw_scene(place(shape, dst_format, src_format, dtype, c0, groups))), overwrite)
 
 
 def show(
@@ -168,6 +179,7 @@ def show(
     c0: int | None = None,
     groups: int = 1,
     out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     max_columns: int = 100,
 ) -> str:
     """Return what ``xascend show`` prints: the text, or where the drawing was saved.
@@ -178,6 +190,8 @@ def show(
         As in `text`.
     out
         File to draw into as `save` does, instead of returning the text.
+    overwrite
+        Replace `out` if it exists.
 
     Returns
     -------
@@ -203,5 +217,5 @@ def show(
         return text(
             shape, dst_format, src_format=src_format, dtype=dtype, c0=c0, groups=groups, max_columns=max_columns
         )
-    save(out, shape, dst_format, src_format=src_format, dtype=dtype, c0=c0, groups=groups)
+    save(out, shape, dst_format, src_format=src_format, dtype=dtype, c0=c0, groups=groups, overwrite=overwrite)
     return f"saved {os.fspath(out)}"
