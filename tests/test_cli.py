@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -254,12 +255,56 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert shown.err == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
-def test_a_reader_that_has_gone() -> None:
-    root = Path(xascend.__file__).parents[1]
-    script = f'"{sys.executable}" -m xascend info --system | true; exit ${{PIPESTATUS[0]}}'
-    done = subprocess.run(["bash", "-c", script], cwd=root, capture_output=True, text=True, check=False)
-    assert (done.returncode in (0, 1, 141), done.stderr) == (True, "")
+def test_names_are_shown_in_one_line_without_control_characters(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez("m.npz", **{"a\x1b[31m\nb\u202e": np.ones((20, 28), np.float16)})
+    shown = "a\\x1b[31m\\nb\\u202e"
+    assert run(["info", "m.npz"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"{shown} float16 20x28 1120 bytes"
+    assert run(["convert", "m.npz", "y.npz", *TO_NZ, "--dry-run"]) == 0
+    assert capsys.readouterr().out == f"convert {shown} float16 20x28 ND -> FRACTAL_NZ 2x2x16x16, 2048 bytes\n"
+    monkeypatch.setattr("xascend.files.tasks.convert_slab", None)
+    failed(capsys, ["convert", "m.npz", "y.npz", *TO_NZ, "--quiet"], 1, f"{shown} in m.npz")
+    failed(capsys, ["info", "none\x1b[31m.npy"], 2, "none\\x1b[31m.npy")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes")
+def test_file_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(b"\xff.npy")
+    assert run(["convert", "x.npy", name, *TO_NZ]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"wrote {folder}/\\udcff.npy"
+    failed(capsys, ["convert", "x.npy", name, *TO_NZ], 2, "\\udcff.npy")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["convert", "x.npy", "y.npy", *TO_NZ, "--shape", "9" * 5000],
+        ["convert", "x.npy", "y.npy", *TO_NZ, "--shape", "1," * 5000],
+        ["convert", "x.npy", "y.npy", *TO_NZ, "--c0", "9" * 5000],
+        ["convert", "x.npy", "y.npy", *TO_NZ, "--max-memory", "9" * 5000],
+        ["convert", "x.npy", "y.npy", "--from", "9" * 5000, "--to", "NZ"],
+        ["locate", "1,2", "--shape", f"20,{'9' * 4000}", "--to", "NZ", "--c0", "0"],
+        ["show", f"20,{'9' * 5000}", "--to", "NZ"],
+    ],
+)
+def test_long_values_are_not_echoed(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert run(arguments) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("xascend: error: ")
+    assert "set_int_max_str_digits" not in shown
+    assert len(shown) < 2100
+    assert shown.count("\n") == 1
+
+
+def test_info_of_a_folder_names_the_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "f/g").mkdir(parents=True)
+    for name in ("f/a.npy", "f/g/a.npy"):
+        np.save(name, np.ones(3, np.int8))
+    assert run(["info", "f"]) == 0
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert (first, second) == ("f/a.npy: a int8 3 3 bytes", "f/g/a.npy: a int8 3 3 bytes")
 
 
 def test_start_up_loads_nothing_heavy() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 import xascend
+from xascend.cli._output import HeldBack, print_line, print_out
+from xascend.cli._values import shown_text
 from xascend.cli.bench import bench
 from xascend.cli.convert import convert
 from xascend.cli.formats import formats
@@ -97,31 +98,42 @@ def _signals_raise() -> Iterator[None]:
 
 
 def run(arguments: Sequence[str], /) -> int:
-    """Run a command line and return its exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files."""
+    """Run a command line and return its exit status.
+
+    0 done, 1 some tensors failed (compare: different), 2 wrong usage or unusable files, 3 done but the output cannot
+    be printed, 141 done but its reader has gone, 128 + N stopped by signal N.
+    """
+    held = HeldBack(sys.stdout)
     try:
         with _signals_raise():
-            status = int(app(list(arguments), standalone_mode=False) or 0)
-            sys.stdout.flush()
-            return status
+            with redirect_stdout(held):
+                status = _run(arguments)
+            return print_out(held.getvalue(), status)
     except Interrupted as stopped:
-        return _fail(arguments, f"stopped by {signal.Signals(stopped.status - 128).name}", stopped.status)
+        held = HeldBack(sys.stdout)
+        with redirect_stdout(held):
+            status = _fail(arguments, f"stopped by {signal.Signals(stopped.status - 128).name}", stopped.status)
+        return print_out(held.getvalue(), status)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        return int(app(list(arguments), standalone_mode=False) or 0)
     except _ClickException as error:
         return _fail(arguments, error.format_message(), 2)
-    except BrokenPipeError:
-        # The reader of our output has gone, as with `| head`; what is left to flush goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         return _fail(arguments, f"{error.strerror or error}{where}", 2)
+    except RecursionError:
+        return _fail(arguments, "the input is nested too deeply", 2)
     except (ValueError, TypeError, MemoryError) as error:
         return _fail(arguments, str(error) or "out of memory", 2)
 
 
 def _fail(arguments: Sequence[str], message: str, status: int) -> int:
-    line = " ".join(message.split())
+    line = shown_text(" ".join(message.split()))
     if "--json" in arguments:
         print(json.dumps({"status": status, "error": line}))
     if line:  # empty where the help was shown instead
-        print(f"xascend: error: {line}", file=sys.stderr)
+        print_line("error", line)
     return status

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import typer
 
-__all__ = ["as_bytes", "as_format_or_number", "as_sizes", "shown_bytes", "shown_shape"]
+__all__ = ["as_bytes", "as_format_or_number", "as_sizes", "shown_bytes", "shown_shape", "shown_text"]
 
+_LONGEST_LINE = 2000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -22,14 +24,14 @@ def as_sizes(text: str, /) -> tuple[int, ...]:
 def as_bytes(text: str, /) -> int:
     """Return the bytes of ``256M``, ``256MiB``, ``2G`` or a plain number; units are powers of 1024."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", text.strip().upper())
-    if match is None:
+    if match is None or len(match[1]) > len(str(sys.maxsize)):
         raise typer.BadParameter(f"must be a size such as 256M or 2G, got {text!r}")
     return int(match[1]) * _UNITS[match[2]]
 
 
 def as_format_or_number(text: str, /) -> str | int:
     """Return an aclFormat number as such, and names as they are."""
-    return int(text) if text.isdecimal() else text
+    return int(text) if text.isdecimal() and len(text) < 10 else text
 
 
 def shown_bytes(count: int, /) -> str:
@@ -45,3 +47,12 @@ def shown_bytes(count: int, /) -> str:
 def shown_shape(shape: tuple[int, ...], /) -> str:
     """Return a shape as it may be passed to ``--shape``."""
     return "x".join(map(str, shape)) or "scalar"
+
+
+def shown_text(text: str, /) -> str:
+    """Return a text in one line that a terminal only shows: names in files may hold anything, and have any length."""
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    line = re.sub(r"\d{50,}", lambda digits: f"{digits[0][:20]}… ({len(digits[0])} digits)", line)
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"

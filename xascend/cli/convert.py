@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape
+from xascend.cli._output import print_line
+from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape, shown_text
 
 if TYPE_CHECKING:
     from xascend.files import Report, TensorReport
@@ -55,7 +56,7 @@ def convert(
 ) -> int:
     """Convert a file, a checkpoint or a folder, streaming; the way back needs no options.
 
-    Exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files.
+    Exit status: 0 done, 1 some tensors failed, 2 wrong usage or unusable files, 3 done but not printed.
     """
     from xascend import files
 
@@ -88,19 +89,19 @@ def convert(
     elif not quiet:
         _print(report)
     for tensor in report.failed:
-        print(f"xascend: error: {tensor.name} in {tensor.file}: {tensor.reason}", file=sys.stderr)
+        print_line("error", f"{tensor.name} in {tensor.file}: {tensor.reason}")
     return status
 
 
 def _print(report: Report) -> None:
     for path in report.skipped:
-        print(f"skipped {path}: complete")
+        print(shown_text(f"skipped {path}: complete"))
     if report.dry_run:
         for tensor in report.tensors:
-            print(_line(tensor))
+            print(shown_text(_line(tensor)))
         return
     for path in report.written:
-        print(f"wrote {path}")
+        print(shown_text(f"wrote {path}"))
     counts = {action: sum(t.action == action for t in report.tensors) for action in ("convert", "copy")}
     rate = report.bytes_moved / max(report.seconds, 1e-9) / 1e9
     print(

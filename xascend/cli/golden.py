@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import warnings
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
+from xascend.cli._output import print_line
 from xascend.cli._values import as_format_or_number, as_sizes
 
 __all__ = ["compare_command", "golden_command"]
@@ -27,7 +27,7 @@ def golden_command(
 
     Exit status: 0 done, 2 wrong usage or unusable files.
     """
-    from xascend.cli._values import shown_shape
+    from xascend.cli._values import shown_shape, shown_text
     from xascend.golden import make_golden
 
     with warnings.catch_warnings(record=True) as caught:
@@ -37,12 +37,12 @@ def golden_command(
         except NotImplementedError as error:  # a wrong use of the command like any other
             raise ValueError(str(error)) from error
     for warning in caught:
-        print(f"xascend: warning: {warning.message}", file=sys.stderr)
+        print_line("warning", str(warning.message))
     if as_json:
         print(manifest.to_json(), end="")
         return 0
     for entry in (*manifest.inputs, manifest.output):
-        print(f"wrote {out}/{entry.file} {entry.dtype} {shown_shape(entry.shape)}, {entry.nbytes} bytes")
+        print(shown_text(f"wrote {out}/{entry.file} {entry.dtype} {shown_shape(entry.shape)}, {entry.nbytes} bytes"))
     return 0
 
 

@@ -7,11 +7,12 @@ import json
 import os
 import platform
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xascend.cli._values import as_sizes, shown_bytes, shown_shape
+from xascend.cli._values import as_sizes, shown_bytes, shown_shape, shown_text
 
 if TYPE_CHECKING:
     from xascend.files import TensorInfo
@@ -54,7 +55,8 @@ def info(
         print(json.dumps({"tensors": [asdict(tensor) for tensor in found]}))
         return 0
     for tensor in found:
-        print(_line(tensor))
+        where = "" if tensor.file == str(Path(src)) else f"{tensor.file}: "
+        print(shown_text(where + _line(tensor)))
     print(f"{len(found)} tensors, {shown_bytes(sum(tensor.nbytes for tensor in found))}")
     return 0
 

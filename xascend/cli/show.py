@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from xascend.cli._values import as_format_or_number, as_sizes
+from xascend.cli._values import as_format_or_number, as_sizes, shown_text
 
 __all__ = ["show"]
 
@@ -31,5 +31,5 @@ def show(
     drawn = pictures.show(
         as_sizes(shape), target, src_format=source, dtype=dtype, c0=c0, groups=groups, out=out, overwrite=overwrite
     )
-    print(drawn)
+    print(drawn if out is None else shown_text(drawn))
     return 0
