@@ -24,6 +24,7 @@ _ABSENT = _PACKAGE / "native_absent.txt"  # written when a package is built with
 _DISABLE = "XASCEND_DISABLE_NATIVE"
 
 Convert = Callable[[int, int, int, bytes, int], int]
+Quantise = Callable[[int, int, int, int, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Library:
     ----------
     convert
         ``xascend_convert`` of the library.
+    quantise
+        ``xascend_quantise`` of the library.
     path
         The file that was loaded, or that could not be.
     build
@@ -43,6 +46,7 @@ class Library:
     """
 
     convert: Convert
+    quantise: Quantise
     path: Path | None
     build: str
     reason: str | None
@@ -58,16 +62,20 @@ def load() -> Library:
         return _without(None, _why_absent())
     try:
         library = ctypes.CDLL(str(path))
-        convert, build = library.xascend_convert, library.xascend_build
+        build = library.xascend_build
+        build.restype = ctypes.c_char_p
+        made = build().decode()
+        if _SOURCES.is_dir() and f"sources {_source_digest(_SOURCES)}" not in made:
+            return _broken(
+                path, f"{path} was built from other sources than {_SOURCES}; run {_SOURCES / 'build.py'} again"
+            )
+        convert, quantise = library.xascend_convert, library.xascend_quantise
     except (OSError, AttributeError) as error:
         return _broken(path, f"{path} cannot be loaded: {error}")
     convert.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int)
-    convert.restype = ctypes.c_int
-    build.restype = ctypes.c_char_p
-    made = build().decode()
-    if _SOURCES.is_dir() and f"sources {_source_digest(_SOURCES)}" not in made:
-        return _broken(path, f"{path} was built from other sources than {_SOURCES}; run {_SOURCES / 'build.py'} again")
-    return Library(convert, path, made, None)
+    quantise.argtypes = (*[ctypes.c_void_p] * 4, ctypes.c_int)
+    convert.restype = quantise.restype = ctypes.c_int
+    return Library(convert, quantise, path, made, None)
 
 
 def _broken(path: Path, reason: str) -> Library:
@@ -79,7 +87,7 @@ def _without(path: Path | None, reason: str) -> Library:
     def refuse(*_: object) -> int:
         raise RuntimeError(f"the native library is not used: {reason}")
 
-    return Library(refuse, path, "", reason)
+    return Library(refuse, refuse, path, "", reason)
 
 
 def _why_absent() -> str:

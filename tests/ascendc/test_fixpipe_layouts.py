@@ -16,7 +16,7 @@ from libraries import numpy_dtype
 from xascend import ascendc
 from xascend.ascendc import _fixpipe_moves
 from xascend.ascendc._fixpipe_layouts import Layout
-from xascend.quant import _slabs
+from xascend.quant import _native, _slabs
 
 V220, C310 = ascendc.FixpipeParamsV220, ascendc.FixpipeParamsC310
 libraries = pytest.mark.parametrize("name", WRITING)
@@ -137,6 +137,7 @@ def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, 
     for limit in ("_CACHED", "_LARGE"):
         monkeypatch.setattr(_slabs, limit, 100)
     monkeypatch.setattr(_fixpipe_moves, "_COLUMNS", 40)
+    monkeypatch.setattr(_native, "host_memories", lambda *_: None)
     kind = ("REQ8", True, "int32", "uint8")
     several = {"ND": {"nd_num": 3, "src_nd_stride": 300, "dst_nd_stride": 48 * 48}, "NZ": {}}
     several["DN"] = {"dn_num": 3, "src_nz_matrix_stride": 200, "dst_dn_matrix_stride": 48 * 48}
@@ -148,6 +149,7 @@ def test_more_than_one_slab(monkeypatch: pytest.MonkeyPatch, name: str, m: int, 
 @pytest.mark.parametrize("layout", ["ND", "NZ", "DN"])
 def test_few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch, layout: str, kind: Any) -> None:
     monkeypatch.setattr(_fixpipe_moves, "_COLUMNS", 1)
+    monkeypatch.setattr(_native, "host_memories", lambda *_: None)
     for n in (80, 112) if layout == "NZ" else (83,):
         stride = 3 * 32 if layout == "NZ" else n + 2
         Case(C310(n, 3, 5, stride, quant_mode(kind), scalar_word(kind)), layout, kind).check("numpy")
@@ -173,7 +175,10 @@ def test_byte_order(layout: str, mode: str, source: str, result: str, relu: bool
 
 
 @pytest.mark.parametrize("kind", KINDS[3:7], ids=str)
-def test_memory(kind: Any) -> None:
+@pytest.mark.parametrize("native", [True, False])
+def test_memory(monkeypatch: pytest.MonkeyPatch, native: bool, kind: Any) -> None:
+    if not native:
+        monkeypatch.setattr(_native, "host_memories", lambda *_: None)
     n, m = 4080, 2048
     src = np.ones(n * m, kind[2])
     dst = np.zeros(n * m, numpy_dtype(kind[3]))

@@ -7,19 +7,32 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
+from xascend import _torch
 from xascend.ascendc._fixpipe_layouts import Box, Layout, Strides
+from xascend.quant import _native
 from xascend.quant._arithmetic import apply_rule
 from xascend.quant._rules import Rule
 from xascend.quant._slabs import for_each_part
 from xascend.quant._steps import Steps
 
-__all__ = ["run_layout"]
+__all__ = ["run_boxes", "run_layout"]
 
 _COLUMNS = 1024  # read side by side; the more column blocks at a time, the less of each lies in the cache
 
 
 def run_layout(dst: Any, src: Any, layout: Layout, rule: Rule) -> None:
     """Write the results into `dst`; everything has been checked."""
+    memories = _native.host_memories(src, dst)
+    if memories is None:
+        run_boxes(dst, src, layout, rule)
+    else:
+        _native.quantise_boxes(*memories, rule, layout.boxes)
+        if not isinstance(dst, np.ndarray):
+            _torch.count_change(dst)
+
+
+def run_boxes(dst: Any, src: Any, layout: Layout, rule: Rule) -> None:
+    """Write the results into `dst` by the functions of its library."""
     for box in layout.boxes:
         if not isinstance(dst, np.ndarray):
             _run_box(dst, src, box, rule.columns(box.first, box.first + box.columns))

@@ -8,6 +8,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
+from xascend.quant import _native
 from xascend.quant._arithmetic import apply_rule, result_dtype
 from xascend.quant._modes import Mode, QuantMode, mode_of
 from xascend.quant._rules import Numbers, Rule, make_rule, on_host
@@ -15,7 +16,7 @@ from xascend.quant._slabs import for_each_part
 from xascend.quant._steps import Steps
 from xascend.quant._words import require_word
 
-__all__ = ["read_column_words", "requantize"]
+__all__ = ["quantise_slabs", "read_column_words", "requantize"]
 
 
 def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, saturate: bool = False) -> Any:
@@ -146,6 +147,16 @@ def _run(x: Any, rule: Rule) -> Any:
             y = apply_rule(x, rule, Steps(xp))
         return xp.asarray(y, copy=True) if y is x else y
     out = xp.empty(shape, dtype=dtype, device=compat.device(x))
+    memories = _native.host_memories(x, out)
+    if memories is None:
+        quantise_slabs(x, out, rule)
+    else:
+        _native.quantise_rows(*memories, rule)
+    return out
+
+
+def quantise_slabs(x: Any, out: Any, rule: Rule) -> None:
+    """Quantise `x`, whose last axis counts columns, into `out` by the functions of its library, slab by slab."""
 
     def work(part: Any, steps: Steps) -> None:
         target = out[part]
@@ -153,8 +164,7 @@ def _run(x: Any, rule: Rule) -> Any:
         if made is not target:
             target[...] = made
 
-    for_each_part(x, shape, 1, work)
-    return out
+    for_each_part(x, tuple(x.shape), 1, work)
 
 
 def _run_on_blocks(x: Any, rule: Rule) -> Any:
