@@ -121,8 +121,8 @@ import sys, time
 from xascend.files import tasks
 fast = tasks.convert_slab
 def slow(*arguments):
-    sys.stdout.write("converting\\n")
-    sys.stdout.flush()
+    sys.__stdout__.write("converting\\n")  # the command holds back its own
+    sys.__stdout__.flush()
     time.sleep(0.1)
     fast(*arguments)
 tasks.convert_slab = slow

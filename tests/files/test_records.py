@@ -114,7 +114,7 @@ def test_a_record_that_does_not_fit_is_refused(converted: Path, digest: Callable
     assert digest(converted) == before
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "{" * 2000, "\udcff"])
+@pytest.mark.parametrize("text", ["", "{" * 2000, "\udcff", '{"xascend": 1}'])
 def test_what_is_no_record_is_refused(converted: Path, text: str) -> None:
     (converted / "y.npy.json").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=r"y\.npy\.json holds no readable record"):
@@ -124,7 +124,9 @@ def test_what_is_no_record_is_refused(converted: Path, text: str) -> None:
 def test_bin_that_does_not_fit_its_record(converted: Path) -> None:
     files.convert(converted / "x.npy", converted / "y.bin", **ND_NZ)
     (converted / "y.bin").write_bytes(bytes(100))
-    with pytest.raises(ValueError, match=r"the record in .*y\.bin\.json does not fit the data: .* take 2048 bytes"):
+    with pytest.raises(
+        ValueError, match=r"the record in .*y\.bin\.json does not fit the data: .*y\.bin has changed since"
+    ):
         files.convert(converted / "y.bin", converted / "z.npy")
 
 

@@ -28,10 +28,11 @@ def make_shards(folder: Path, counting: Callable) -> Path:
 
 def test_an_existing_output_is_refused_before_anything_is_read(tmp_path: Path, digest: Callable) -> None:
     (tmp_path / "x.npy").write_bytes(b"no array at all")
-    for existing in ("y.npy", "y.npy.json"):
-        (tmp_path / existing).write_text("mine")
+    record = '{"xascend": "0.1.0"}'
+    for existing, text, match in (("y.npy", "mine", "`overwrite`"), ("y.npy.json", record, "`overwrite`")):
+        (tmp_path / existing).write_text(text)
         before = digest(tmp_path)
-        with pytest.raises(FileExistsError, match="`overwrite`"):
+        with pytest.raises(FileExistsError, match=match):
             files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
         assert digest(tmp_path) == before
         (tmp_path / existing).unlink()
@@ -39,8 +40,8 @@ def test_an_existing_output_is_refused_before_anything_is_read(tmp_path: Path, d
 
 def test_overwrite(tmp_path: Path, counting: Callable) -> None:
     np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
-    for existing in ("y.npy", "y.npy.json"):
-        (tmp_path / existing).write_text("mine")
+    (tmp_path / "y.npy").write_text("mine")
+    (tmp_path / "y.npy.json").write_text('{"xascend": "0.1.0"}')
     files.convert(tmp_path / "x.npy", tmp_path / "y.npy", overwrite=True, **ND_NZ)
     assert np.load(tmp_path / "y.npy").shape == (2, 2, 16, 16)
     (tmp_path / "folder.npy").mkdir()

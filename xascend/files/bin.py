@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from xascend._dtypes import numpy_dtype
-from xascend.files.record import read_sidecar, sidecar_path
+from xascend.files.record import find_sidecar, read_sidecar
 from xascend.files.tensor import StoredTensor, with_record
 
 __all__ = ["list_bin"]
@@ -25,7 +25,7 @@ def list_bin(path: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | N
         raise ValueError(f"{path} tells neither type nor sizes: pass `dtype` and `shape` (--dtype, --shape)")
     nbytes, present = math.prod(shape) * dtype.itemsize, path.stat().st_size
     if nbytes != present:
-        told = f"the record in {sidecar_path(path)} does not fit the data" if own else "`shape` and `dtype` do not fit"
+        told = f"the record in {find_sidecar(path)} does not fit the data" if own else "`shape` and `dtype` do not fit"
         raise ValueError(f"{told}: {shape} of {dtype.name} take {nbytes} bytes, {path} has {present}")
     tensor = StoredTensor(name, str(path), dtype.newbyteorder("<") if own else dtype, shape, 0, nbytes)
-    return (with_record(tensor, record, str(sidecar_path(path))),)
+    return (with_record(tensor, record, str(find_sidecar(path))),)

@@ -14,9 +14,11 @@ from xascend.files.record import Record
 from xascend.files.tensor import StoredTensor, with_dtype
 from xascend.formats import Format
 
-__all__ = ["Choice", "Request", "choose"]
+__all__ = ["NOT_CHOSEN", "Choice", "Request", "choose"]
 
 Shape = tuple[int, ...]
+
+NOT_CHOSEN = "not chosen by include and exclude"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Request:
     c0: int | None = None
     groups: int = 1
     dtype: np.dtype[Any] | None = None
+    with_order: bool = False  # whether `dtype` was given with a byte order
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
@@ -45,7 +48,7 @@ class Request:
             "shape": None if self.shape is None else list(self.shape),
             "c0": self.c0,
             "groups": self.groups,
-            "dtype": None if self.dtype is None else self.dtype.str if self.dtype.isbuiltin != 2 else self.dtype.name,
+            "dtype": self.dtype and (self.dtype.str if self.with_order else self.dtype.name),
             "include": list(self.include),
             "exclude": list(self.exclude),
         }
@@ -85,14 +88,14 @@ def choose(tensor: StoredTensor, request: Request, others_recorded: bool, /) -> 
     """
     record = tensor.record
     if not request.selects(tensor.name):
-        return Choice(tensor, None, "not chosen by include and exclude", record)
+        return Choice(tensor, None, NOT_CHOSEN, record)
     if request.dtype is not None:
         if record is not None and record.dtype != request.dtype.name:
             raise ValueError(
                 f"`dtype` must be left out or {record.dtype}, which {tensor.name} is recorded as, "
                 f"got {request.dtype.name}"
             )
-        tensor = with_dtype(tensor, request.dtype)
+        tensor = with_dtype(tensor, request.dtype, request.with_order)
     src = request.src_format or (Format(record.format) if record is not None else None)
     dst = request.dst_format or (Format(record.plain_format) if record is not None and record.is_blocked else None)
     undoing = others_recorded and (request.src_format is None or request.src_format.is_blocked)
@@ -169,9 +172,11 @@ def _plan(tensor: StoredTensor, record: Record | None, request: Request, src: Fo
             )
         groups = record.groups if src.layout.grouped else groups
     try:
-        return make_plan(src, dst, tensor.shape, shape, resolve_dtype(tensor.dtype).bits, request.c0, groups)
+        plan = make_plan(src, dst, tensor.shape, shape, resolve_dtype(tensor.dtype).bits, request.c0, groups)
+        plan.require_addressable(tensor.dtype.itemsize)
     except ValueError as error:
         raise ValueError(f"{tensor.name}: {error}") from error
+    return plan
 
 
 def _recorded_shape(record: Record, src: Format, dst: Format) -> Shape:
@@ -196,5 +201,13 @@ def _new_record(plan: Plan, old: Record | None, tensor: StoredTensor) -> Record:
         plain = Format.ND if as_it_lies else Format(src.layout.axes)
         if src.layout.is_matrix and old is not None:
             plain = Format(old.plain_format)
+        elif (
+            old is not None
+            and not (as_it_lies or dst.layout.is_matrix)
+            and set(Format(old.plain_format).layout.axes) == set(src.layout.axes)
+        ):
+            plain = Format(old.plain_format)  # the way back leads to where the first conversion came from
+            sizes = dict(zip(src.layout.axes, shape, strict=True))
+            shape = tuple(sizes[axis] for axis in plain.layout.axes)
     groups = plan.groups if dst.layout.grouped else 1
     return Record(dst.value, plain.value, shape, resolve_dtype(tensor.dtype).name, plan.dst_c0 or None, groups)

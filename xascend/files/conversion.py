@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +12,17 @@ from typing import Any
 
 from xascend._plan import as_shape, as_size
 from xascend.files.atomic import atomic_outputs
-from xascend.files.choice import Choice, Request, choose
+from xascend.files.choice import NOT_CHOSEN, Choice, Request, choose
 from xascend.files.device import as_device
-from xascend.files.existing import check_outputs
+from xascend.files.existing import Pending, check_outputs
 from xascend.files.index import index_text, require_covered
-from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, write_job
+from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, verify_job, write_job
 from xascend.files.record import FileRecord, Stamp
 from xascend.files.report import Report, TensorReport
 from xascend.files.safetensors import list_safetensors, read_metadata
 from xascend.files.sources import Layout, find_files, list_tensors
 from xascend.files.tasks import release_memory
-from xascend.files.tensor import as_dtype
+from xascend.files.tensor import StoredTensor, as_dtype, has_order
 from xascend.files.workers import workers
 from xascend.formats import as_format
 
@@ -75,6 +75,7 @@ def convert(
         As in `trans_data`.
     dtype
         Element type to see the data as, where the file cannot name it; a view of the same item size, never a cast.
+        A name without ``<`` or ``>`` keeps the byte order of the file.
     include, exclude
         Globs on tensor names; tensors not chosen, and those that the formats cannot hold, are copied unchanged
         (left out where the output is a ``.npy`` or ``.bin`` file, which holds one tensor).
@@ -85,7 +86,8 @@ def convert(
     resume
         Skip outputs that were made from the same input, by size and time of change, with the same options.
     verify
-        Read every output back, convert it back and compare it with the input before it gets its name.
+        Read every output back, convert it back and compare it with the input before it gets its name; with `resume`
+        also those that are skipped.
     overwrite
         Replace outputs that exist; otherwise they are an error before anything is read.
     dry_run
@@ -133,6 +135,7 @@ def convert(
         None if c0 is None else as_size("c0", c0),
         as_size("groups", groups),
         None if dtype is None else as_dtype(dtype),
+        has_order(dtype),
         _globs("include", include),
         _globs("exclude", exclude),
     )
@@ -140,14 +143,16 @@ def convert(
     number = as_device(device)
     started = time.monotonic()
     layout = find_files(Path(src), Path(dst))
-    pending, skipped = check_outputs(layout, request, resume, overwrite)
-    planned = _plan(layout, pending, request)
+    pending = check_outputs(layout, request, resume, overwrite)
+    listed = _list(layout, request)
+    planned = _plan(listed, pending.layout.data, request)
+    again = _plan(listed, pending.complete, request) if verify else []
+    if planned:
+        _require_work(planned)
     reports = [_report(choice, job) for job in planned for choice in job.choices]
     written: list[str] = []
     moved = 0
     if not dry_run:
-        if planned:
-            _require_work(planned)
         total = sum(nbytes_of(choice) for job in planned for choice in job.choices)
         done = 0
 
@@ -157,15 +162,18 @@ def convert(
             if progress is not None:
                 progress(done, total)
 
-        with _folders(layout, pending), workers(jobs, scheduler) as run:
+        with _folders(pending.layout), workers(jobs, scheduler) as run:
             slab_bytes = max(1, max_bytes // jobs)
             if number is None and scheduler is None:
                 slab_bytes = min(slab_bytes, _CACHED_BYTES)
-            settings = Settings(run, number, slab_bytes, verify, on_bytes)
+            settings = Settings(run, number, slab_bytes, verify, pending.replaceable, on_bytes)
             reports, written, moved = _write_all(planned, settings)
-            if len(written) == len(planned):
+            spoiled = _verify_again(again, slab_bytes)
+            reports += spoiled
+            if len(written) == len(planned) and not spoiled:
                 written += _write_others(layout, pending)
-    return Report(tuple(reports), tuple(written), tuple(skipped), moved, time.monotonic() - started, dry_run)
+    skipped = tuple(str(out) for _, out in pending.complete)
+    return Report(tuple(reports), tuple(written), skipped, moved, time.monotonic() - started, dry_run)
 
 
 def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
@@ -174,17 +182,22 @@ def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
     return tuple(globs)
 
 
-def _plan(layout: Layout, pending: Layout, request: Request) -> list[Job]:
-    stamps = [Stamp.of(source) for source, _ in layout.data]
-    listed = [list_tensors(source, request) for source, _ in layout.data]
+def _list(layout: Layout, request: Request) -> dict[Path, tuple[Stamp, tuple[StoredTensor, ...]]]:
+    """Return stamp and tensors of every input file."""
+    listed = {source: (Stamp.of(source), list_tensors(source, request)) for source, _ in layout.data}
     for index, _ in layout.indexes:
-        held = zip(layout.data, listed, strict=True)
-        require_covered(index, {source: frozenset(tensor.name for tensor in file) for (source, _), file in held})
-    recorded = any(tensor.record is not None and tensor.record.is_blocked for file in listed for tensor in file)
+        held = {source: frozenset(tensor.name for tensor in tensors) for source, (_, tensors) in listed.items()}
+        require_covered(index, held)
+    return listed
+
+
+def _plan(
+    listed: Mapping[Path, tuple[Stamp, tuple[StoredTensor, ...]]], data: Iterable[tuple[Path, Path]], request: Request
+) -> list[Job]:
+    recorded = any(t.record is not None and t.record.is_blocked for _, tensors in listed.values() for t in tensors)
     jobs = []
-    for (source, out), stamp, tensors in zip(layout.data, stamps, listed, strict=True):
-        if (source, out) not in pending.data:
-            continue
+    for source, out in data:
+        stamp, tensors = listed[source]
         choices = tuple(choose(tensor, request, recorded) for tensor in tensors)
         if out.suffix in (".npy", ".bin") and len(choices) > 1:
             choices = tuple(choice for choice in choices if request.selects(choice.tensor.name))
@@ -198,9 +211,11 @@ def _require_work(jobs: list[Job]) -> None:
     if not choices:
         raise ValueError(f"there is nothing to convert: {jobs[0].source} holds no tensor that was chosen")
     if not any(choice.plan for choice in choices):
+        reasons = {choice.reason: choice.tensor.name for choice in reversed(choices)}  # the first of each reason
+        shown = [f"{name}: {why}" for why, name in reasons.items() if why != NOT_CHOSEN or len(reasons) == 1]
+        more = len(choices) - len(shown)
         raise ValueError(
-            f"there is nothing to convert: {choices[0].tensor.name}: {choices[0].reason}"
-            + (f" (and {len(choices) - 1} more)" if len(choices) > 1 else "")
+            "there is nothing to convert: " + "; ".join(reversed(shown)) + (f" (and {more} more)" if more else "")
         )
 
 
@@ -214,12 +229,12 @@ def _report(choice: Choice, job: Job) -> TensorReport:
 
 
 @contextmanager
-def _folders(layout: Layout, pending: Layout) -> Iterator[None]:
+def _folders(layout: Layout) -> Iterator[None]:
     """Make the folders of an output folder; in the end those that stayed empty go again, and slab memory too."""
     made: list[Path] = []
     try:
         if layout.is_folder:
-            for _, out in (*pending.data, *pending.copies, *pending.indexes):
+            for _, out in (*layout.data, *layout.copies, *layout.indexes):
                 missing = [folder for folder in (out.parent, *out.parent.parents) if not folder.exists()]
                 for folder in reversed(missing):
                     folder.mkdir()
@@ -254,11 +269,23 @@ def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport],
     return reports, written, moved
 
 
-def _write_others(layout: Layout, pending: Layout) -> list[str]:
+def _verify_again(jobs: list[Job], max_bytes: int) -> list[TensorReport]:
+    """Return what is wrong with files that exist already."""
+    reports: list[TensorReport] = []
+    for job in jobs:
+        try:
+            verify_job(job, job.out, max_bytes)
+        except TensorError as error:
+            entries = {choice.tensor.name: _report(choice, job) for choice in job.choices}
+            reports += (replace(entries[n], action="failed", reason=why) for n, why in error.failures.items())
+    return reports
+
+
+def _write_others(layout: Layout, pending: Pending) -> list[str]:
     """Copy the other files of a folder and write its indexes anew; return what was written."""
-    written = [str(out) for _, out in pending.copies]
-    for source, out in pending.copies:
-        with atomic_outputs((out, source.stat().st_size)) as (temporary,):
+    written = [str(out) for _, out in pending.layout.copies]
+    for source, out in pending.layout.copies:
+        with atomic_outputs((out, source.stat().st_size), replaceable=pending.replaceable) as (temporary,):
             shutil.copyfile(source, temporary)
             shutil.copystat(source, temporary)
     for index, out in layout.indexes:
@@ -269,7 +296,7 @@ def _write_others(layout: Layout, pending: Layout) -> list[str]:
         text = index_text(index, held).encode()
         if out.exists() and out.read_bytes() == text:
             continue
-        with atomic_outputs((out, len(text))) as (temporary,):
+        with atomic_outputs((out, len(text)), replaceable=pending.replaceable) as (temporary,):
             temporary.write_bytes(text)
         written.append(str(out))
     return written

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["index_text", "require_covered", "shards_of"]
+__all__ = ["index_text", "is_index_of", "require_covered", "shards_of"]
 
 
 def _read(index: Path) -> dict[str, Any]:
@@ -47,3 +47,14 @@ def index_text(index: Path, nbytes: Mapping[tuple[str, str], int], /) -> str:
     total = sum(nbytes[shard, name] for name, shard in fields["weight_map"].items())
     fields["metadata"] = {**(fields.get("metadata") or {}), "total_size": total}
     return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+
+
+def is_index_of(out: Path, index: Path, /) -> bool:
+    """Say whether a file is what `index_text` makes of an index, apart from the total."""
+    try:
+        made, fields = _read(out), _read(index)
+    except ValueError:
+        return False
+    for either in (made, fields):
+        either["metadata"] = {**(either.get("metadata") or {}), "total_size": 0}
+    return made == fields

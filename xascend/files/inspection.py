@@ -9,7 +9,7 @@ from typing import Any
 from xascend._plan import as_shape
 from xascend.files.choice import Request
 from xascend.files.sources import find_inputs, list_tensors
-from xascend.files.tensor import as_dtype
+from xascend.files.tensor import as_dtype, has_order
 
 __all__ = ["TensorInfo", "inspect"]
 
@@ -71,7 +71,9 @@ def inspect(src: str | Path, *, dtype: Any = None, shape: Any = None) -> tuple[T
     (20, 28)
     """
     request = Request(
-        dtype=None if dtype is None else as_dtype(dtype), shape=None if shape is None else as_shape("shape", shape)
+        dtype=None if dtype is None else as_dtype(dtype),
+        with_order=has_order(dtype),
+        shape=None if shape is None else as_shape("shape", shape),
     )
     infos = []
     for path in find_inputs(Path(src)):

@@ -15,7 +15,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from xascend.files.record import read_sidecar, sidecar_path
+from xascend.files.record import find_sidecar, read_sidecar
+from xascend.files.report import told
 from xascend.files.tensor import StoredTensor, with_record
 
 __all__ = ["list_npy", "npy_header", "read_npy_header"]
@@ -32,7 +33,7 @@ def read_npy_header(stream: IO[bytes], where: str, /) -> tuple[np.dtype[Any], tu
     try:
         dtype, shape, fortran, nbytes = _parse(stream)
     except _UNREADABLE as error:
-        raise ValueError(f"{where} is not a readable .npy file: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"{where} is not a readable .npy file: {told(error)}") from error
     if dtype.hasobject:
         raise ValueError(f"{where} holds pickled Python objects, which are refused because loading them can run code")
     if any(size < 0 for size in shape):
@@ -67,7 +68,7 @@ def list_npy(path: Path, /) -> tuple[StoredTensor, ...]:
     record = read_sidecar(path)
     name = next(iter(record.tensors), path.stem) if record is not None else path.stem
     tensor = StoredTensor(name, str(path), dtype, shape, offset, nbytes, fortran)
-    return (with_record(tensor, record, str(sidecar_path(path))),)
+    return (with_record(tensor, record, str(find_sidecar(path))),)
 
 
 def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...], /) -> bytes:

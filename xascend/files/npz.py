@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from xascend.files.npy import read_npy_header
-from xascend.files.record import read_sidecar, sidecar_path
+from xascend.files.record import find_sidecar, read_sidecar
 from xascend.files.tensor import StoredTensor, with_record
 
 __all__ = ["damaged_members", "list_npz", "member_info"]
@@ -38,7 +38,7 @@ def list_npz(path: Path, /) -> tuple[StoredTensor, ...]:
         raise ValueError(f"{path} is not a readable .npz file: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
         raise ValueError(f"{path} is not a readable .npz file: {error}") from error
-    return tuple(with_record(tensor, record, str(sidecar_path(path))) for tensor in listed)
+    return tuple(with_record(tensor, record, str(find_sidecar(path))) for tensor in listed)
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> StoredTensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +14,14 @@ from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import Choice
 from xascend.files.npy import npy_header
 from xascend.files.npz import damaged_members, member_info
-from xascend.files.record import FileRecord, Record, Stamp, sidecar_path
+from xascend.files.record import FileRecord, Fingerprint, Record, Stamp, sidecar_path
+from xascend.files.report import told
 from xascend.files.safetensors import METADATA_KEY, safetensors_header, type_name
 from xascend.files.tasks import Target, Task, produce, tasks_of
 from xascend.files.verify import mismatch, written_tensors
 from xascend.files.workers import Run
 
-__all__ = ["Job", "Settings", "TensorError", "make_job", "nbytes_of", "write_job"]
+__all__ = ["Job", "Settings", "TensorError", "make_job", "nbytes_of", "verify_job", "write_job"]
 
 _LITTLE_ENDIAN_KINDS = (".safetensors", ".bin")
 
@@ -41,6 +42,7 @@ class Settings:
     device: int | None
     max_bytes: int
     verify: bool
+    replaceable: Container[Path]
     on_bytes: Callable[[int], None]
 
 
@@ -101,14 +103,15 @@ def write_job(job: Job, settings: Settings, /) -> None:
     """Write an output file and its sidecar, or neither. TensorError tells which tensors went wrong."""
     size = len(job.header) + sum(nbytes_of(choice) for choice in job.choices)
     if job.kind == ".safetensors":
-        with atomic_outputs((job.out, size)) as (temporary,):
+        with atomic_outputs((job.out, size), replaceable=settings.replaceable) as (temporary,):
             _fill(job, temporary, settings)
         return
-    text = job.record.to_json().encode() + b"\n"
-    sidecar = (sidecar_path(job.out), len(text))
-    with atomic_outputs(sidecar, (job.out, 0 if job.kind == ".npz" else size)) as (side, temporary):
-        side.write_bytes(text)
+    text = replace(job.record, data=Fingerprint(size, "0" * 64)).to_json() + "\n"
+    outputs = (job.out, size), (sidecar_path(job.out), len(text))
+    with atomic_outputs(*outputs, replaceable=settings.replaceable) as (temporary, side):
         _fill(job, temporary, settings)
+        record = replace(job.record, data=Fingerprint.of(temporary))
+        side.write_text(record.to_json() + "\n", encoding="utf-8")
 
 
 def _fill(job: Job, temporary: Path, settings: Settings) -> None:
@@ -124,16 +127,21 @@ def _fill(job: Job, temporary: Path, settings: Settings) -> None:
         with closing(settings.run(_tasks(job, target, settings.max_bytes))) as outcomes:
             for task, outcome in outcomes:
                 if isinstance(outcome, Exception):
-                    raise TensorError({task.tensor.name: _told(outcome)}) from outcome
+                    raise TensorError({task.tensor.name: told(outcome)}) from outcome
                 settings.on_bytes(outcome)
     if Stamp.of(job.source) != job.record.source:
         raise TensorError({c.tensor.name: "the input changed while it was read" for c in job.choices})
     if settings.verify:
-        pairs = zip(job.choices, written_tensors(job.kind, temporary, job.choices), strict=True)
-        differing = {c.tensor.name: mismatch(c, written, settings.max_bytes) for c, written in pairs}
-        failures = {name: why for name, why in differing.items() if why is not None}
-        if failures:
-            raise TensorError(failures)
+        verify_job(job, temporary, settings.max_bytes)
+
+
+def verify_job(job: Job, path: Path, max_bytes: int, /) -> None:
+    """Compare a file with the source of a job; TensorError tells which tensors differ."""
+    pairs = zip(job.choices, written_tensors(job.kind, path, job.choices), strict=True)
+    differing = {c.tensor.name: mismatch(c, written, max_bytes) for c, written in pairs}
+    failures = {name: why for name, why in differing.items() if why is not None}
+    if failures:
+        raise TensorError(failures)
 
 
 def _tasks(job: Job, target: Target, max_bytes: int) -> Iterator[Task]:
@@ -158,8 +166,4 @@ def _write_archive(job: Job, temporary: Path, target: Target, settings: Settings
     except OSError as error:
         raise type(error)(error.errno, f"cannot write: {error.strerror}", str(job.out)) from error
     except Exception as error:
-        raise TensorError({name: _told(error)}) from error
-
-
-def _told(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TensorError({name: told(error)}) from error

@@ -6,7 +6,9 @@ a file named like the data with ``.json`` behind it.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +19,10 @@ from xascend._dtypes import resolve_dtype
 from xascend._plan import as_shape, as_size, make_plan
 from xascend.formats import Format, as_format
 
-__all__ = ["FileRecord", "Record", "Stamp", "read_sidecar", "sidecar_path"]
+__all__ = ["FileRecord", "Fingerprint", "Record", "Stamp", "find_sidecar", "is_sidecar", "read_sidecar", "sidecar_path"]
+
+_SAMPLES = 64  # blocks of a data file that its fingerprint looks at
+_SAMPLE_BYTES = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +103,43 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells the data file that a sidecar describes from any other: its bytes, and a digest of samples of them.
+
+    A copied or moved file keeps it. Files up to 256 KiB are taken whole, of longer ones the beginning, the end, and
+    blocks of 4 KiB at equal distances.
+    """
+
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path, /) -> Fingerprint:
+        """Return the fingerprint of a file as it is now."""
+        size = path.stat().st_size
+        digest = hashlib.sha256()
+        with path.open("rb") as stream:
+            if size <= _SAMPLES * _SAMPLE_BYTES:
+                digest.update(stream.read())
+            else:
+                for sample in range(_SAMPLES):
+                    stream.seek((size - _SAMPLE_BYTES) * sample // (_SAMPLES - 1))
+                    digest.update(stream.read(_SAMPLE_BYTES))
+        return cls(size, digest.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
 class FileRecord:
-    """The records of a file's tensors by name, the input it was made from, with which options, by which version."""
+    """The records of a file's tensors by name, the input it was made from, with which options, by which version.
+
+    In a sidecar `data` tells which data file it describes; a record inside a safetensors file needs none.
+    """
 
     tensors: Mapping[str, Record] = field(default_factory=dict)
     source: Stamp | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     version: str = xascend.__version__
+    data: Fingerprint | None = None
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
@@ -113,6 +148,7 @@ class FileRecord:
             "tensors": {name: asdict(record) for name, record in self.tensors.items()},
             "source": None if self.source is None else asdict(self.source),
             "options": dict(self.options),
+            "data": None if self.data is None else asdict(self.data),
         }
         return json.dumps(fields)
 
@@ -123,7 +159,8 @@ class FileRecord:
             fields = json.loads(text)
             tensors = {str(name): Record.from_json(record) for name, record in fields["tensors"].items()}
             source = None if fields["source"] is None else Stamp(**fields["source"])
-            return cls(tensors, source, dict(fields["options"]), str(fields["xascend"]))
+            data = None if fields.get("data") is None else Fingerprint(**fields["data"])
+            return cls(tensors, source, dict(fields["options"]), str(fields["xascend"]), data)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"{where} holds no readable record of a conversion: {error}") from error
 
@@ -133,13 +170,42 @@ def sidecar_path(path: Path, /) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def read_sidecar(path: Path, /) -> FileRecord | None:
-    """Return the record beside a data file, or None where there is none."""
-    sidecar = sidecar_path(path)
+def find_sidecar(path: Path, /) -> Path | None:
+    """Return the file that may be the record of a data file: beside it, or beside what it links to."""
+    for sidecar in (sidecar_path(path), sidecar_path(Path(os.path.realpath(path)))):
+        if sidecar.exists():
+            if not sidecar.is_file():
+                raise ValueError(f"{sidecar}, where the record of {path.name} lies, is not a regular file")
+            return sidecar
+    return None
+
+
+def is_sidecar(sidecar: Path, /) -> bool:
+    """Say whether a file is a record that this library wrote, and not another file of that name."""
     try:
-        text = sidecar.read_text(encoding="utf-8")
-    except FileNotFoundError:
+        fields = json.loads(sidecar.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and "xascend" in fields
+
+
+def read_sidecar(path: Path, /) -> FileRecord | None:
+    """Return the record of a data file, or None where there is none; ValueError if it describes other data."""
+    sidecar = find_sidecar(path)
+    if sidecar is None:
         return None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{sidecar} holds no readable record of a conversion: {error}") from error
-    return FileRecord.from_json(text, str(sidecar))
+    text = sidecar.read_bytes().decode(errors="replace")
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        pass  # it may have been a record: an error, told below
+    else:
+        if not isinstance(fields, dict) or "xascend" not in fields:
+            return None  # somebody else's
+    record = FileRecord.from_json(text, str(sidecar))
+    if record.data is None or record.data != Fingerprint.of(path):
+        raise ValueError(
+            f"the record in {sidecar} does not fit the data: {path} has changed since; if it was replaced, remove the "
+            "record, and say what the new data are"
+        )
+    return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Report", "TensorReport"]
+__all__ = ["Report", "TensorReport", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +71,8 @@ class Report:
     def failed(self) -> tuple[TensorReport, ...]:
         """The tensors that went wrong."""
         return tuple(tensor for tensor in self.tensors if tensor.action == "failed")
+
+
+def told(error: BaseException, /) -> str:
+    """Return what an exception tells, on one line; its type where it tells nothing."""
+    return " ".join(str(error).split("\n")[0].split()) or type(error).__name__

@@ -15,7 +15,7 @@ from xascend.files.choice import Request
 from xascend.files.index import shards_of
 from xascend.files.npy import list_npy
 from xascend.files.npz import list_npz
-from xascend.files.record import sidecar_path
+from xascend.files.record import find_sidecar, is_sidecar, sidecar_path
 from xascend.files.safetensors import list_safetensors
 from xascend.files.tensor import StoredTensor
 from xascend.formats import Format
@@ -42,6 +42,7 @@ def find_inputs(src: Path, /) -> tuple[Path, ...]:
         raise FileNotFoundError(2, "there is no such file or folder", str(src))
     if src.is_dir():
         return _with_tensors(src, tuple(_walk(src, set())))
+    _require_regular(src)
     if src.name.endswith(INDEX_SUFFIX):
         return shards_of(src)
     if src.suffix not in KINDS:
@@ -75,16 +76,29 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             yield from _walk(path, seen)
-        elif path.is_file() and not path.name.startswith(TEMPORARY_PREFIX):
+        elif not path.name.startswith(TEMPORARY_PREFIX):
+            _require_regular(path)
             yield path
+
+
+def _require_regular(path: Path) -> None:
+    """Refuse what cannot be read like a file; leaving it out in silence would lose a part of a checkpoint."""
+    if not path.is_file():
+        why = "is not a regular file" if path.exists() else "is a link to a file that is not there"
+        raise ValueError(f"the input must consist of regular files, but {path} {why}")
 
 
 def _with_tensors(root: Path, files: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the files of a folder that hold tensors; a .bin without a sidecar may be anything and is none of them."""
-    found = tuple(p for p in files if p.suffix in KINDS and (p.suffix != ".bin" or sidecar_path(p).exists()))
+    found = tuple(p for p in files if p.suffix in KINDS and (p.suffix != ".bin" or _has_record(p)))
     if not found:
         raise ValueError(f"{root} holds no file to convert: looked for {', '.join(KINDS)} (.bin with its sidecar)")
     return found
+
+
+def _has_record(path: Path) -> bool:
+    sidecar = find_sidecar(path)
+    return sidecar is not None and is_sidecar(sidecar)
 
 
 def _folder(root: Path, out: Path, files: tuple[Path, ...]) -> Layout:
@@ -95,8 +109,9 @@ def _folder(root: Path, out: Path, files: tuple[Path, ...]) -> Layout:
         raise ValueError(f"the output must lie outside the input folder {root}, got {out}")
     data = _with_tensors(root, files)
     indexes = tuple(path for path in files if path.name.endswith(INDEX_SUFFIX))
-    sidecars = {sidecar_path(path) for path in data if path.suffix != ".safetensors"}
-    others = tuple(path for path in files if path not in {*data, *indexes, *sidecars})
+    beside = {sidecar_path(path) for path in data if path.suffix != ".safetensors"}
+    known = {*data, *indexes, *(path for path in beside.intersection(files) if is_sidecar(path))}
+    others = tuple(path for path in files if path not in known)
 
     def paired(paths: tuple[Path, ...]) -> tuple[tuple[Path, Path], ...]:
         return tuple((path, _real(out / path.relative_to(root))) for path in paths)
@@ -106,6 +121,8 @@ def _folder(root: Path, out: Path, files: tuple[Path, ...]) -> Layout:
 
 def list_tensors(path: Path, request: Request, /) -> tuple[StoredTensor, ...]:
     """Return the tensors of a file, in the order in which they lie."""
+    if path.exists():
+        _require_regular(path)
     match path.suffix:
         case ".npy":
             return list_npy(path)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xascend._dtypes import numpy_dtype, resolve_dtype
 from xascend.files.record import FileRecord, Record
 
-__all__ = ["StoredTensor", "as_dtype", "with_dtype", "with_record"]
+__all__ = ["StoredTensor", "as_dtype", "has_order", "with_dtype", "with_record"]
 
 _CHUNK = 1 << 22
 
@@ -99,13 +99,22 @@ def as_dtype(dtype: Any, /) -> np.dtype[Any]:
     return numpy_dtype(dtype)
 
 
-def with_dtype(tensor: StoredTensor, dtype: np.dtype[Any], /) -> StoredTensor:
+def has_order(dtype: Any, /) -> bool:
+    """Say whether a type was given with a byte order, and not as a type of whatever order the file has."""
+    if isinstance(dtype, str):
+        return dtype.startswith(("<", ">"))
+    return isinstance(dtype, np.dtype) and not dtype.isnative
+
+
+def with_dtype(tensor: StoredTensor, dtype: np.dtype[Any], with_order: bool = False, /) -> StoredTensor:
     """Return the tensor seen as another type of the same item size; nothing is cast."""
     if tensor.raw or dtype.itemsize != tensor.dtype.itemsize:
         raise ValueError(
             f"`dtype` must be a type of {tensor.dtype.itemsize} bytes to view {tensor.name}, which is stored as "
             f"{tensor.type_name}; got {dtype.name}, which has {dtype.itemsize}"
         )
+    if not with_order and not tensor.dtype.isnative:
+        dtype = dtype.newbyteorder(tensor.dtype.byteorder)
     return replace(tensor, dtype=dtype)
 
 

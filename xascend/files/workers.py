@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -10,9 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from xascend.files.report import told
 from xascend.files.tasks import Task, run_task
 
 __all__ = ["Outcome", "Run", "workers"]
+
+_PATIENCE = 10  # seconds that a scheduler may take to answer
 
 Outcome = tuple[Task, int | Exception]  # bytes written, or what went wrong
 Run = Callable[[Iterable[Task]], Generator[Outcome]]
@@ -66,12 +70,29 @@ def _client(scheduler: str) -> Iterator[Any]:
         raise ValueError(
             f"`scheduler` {scheduler} needs Dask, which cannot be imported ({error}); install xascend[distributed]"
         ) from error
-    try:
-        client = Client(scheduler, timeout="10s", set_as_default=False)
-    except OSError as error:
-        raise OSError(f"cannot reach the Dask scheduler at {scheduler}: {error}") from error
+    _require_reachable(scheduler)
+    client = Client(scheduler, timeout=f"{_PATIENCE}s", set_as_default=False)
     with client:
         yield client
+
+
+def _require_reachable(scheduler: str) -> None:
+    """Refuse an address where nobody answers; a client that could not connect would go on trying and complaining."""
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    async def attempt() -> None:
+        comm = await connect(scheduler, timeout=_PATIENCE, **Security().get_connection_args("client"))
+        await comm.close()
+
+    try:
+        asyncio.run(attempt())
+    except OSError as error:
+        raise OSError(f"cannot reach the Dask scheduler at {scheduler}: {told(error)}") from error
+    except ValueError as error:
+        raise ValueError(
+            f"`scheduler` must be an address such as tcp://host:8786, got {scheduler}: {told(error)}"
+        ) from error
 
 
 def _for_elsewhere(task: Task) -> Task:
