@@ -35,8 +35,8 @@ struct Job {
     int64 src, dst;  // bytes from the arrays' first elements
     uint32 first_tile;
     int32 dims;
-    int32 skew;          // bytes left free in shared memory after each turn around the banks
-    int32 in_words;      // whether every row of the source begins and ends at a word that is loaded
+    int32 skew;      // bytes left free in shared memory after each turn around the banks
+    int32 in_words;  // whether every row of the source begins and ends at a word that is loaded
     Walk load, store;
     Dim dim[max_dims];
 };
@@ -57,9 +57,9 @@ struct Padding {
 struct Tile {
     int64 src, dst;
     int32 job;
-    int32 has_source;       // 0: the whole tile is padding
-    int32 size[max_dims];   // indices of the tile that exist
-    int32 valid[max_dims];  // of those, how many are in the source
+    int32 has_source;        // 0: the whole tile is padding
+    int32 size[max_dims];    // indices of the tile that exist
+    int32 valid[max_dims];   // of those, how many are in the source
 };
 
 XASCEND_INDEX int32 clamp(int64 value, int64 most) {

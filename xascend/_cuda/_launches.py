@@ -73,6 +73,7 @@ def make_launches(plan: Plan, src: Memory, dst: Memory, /) -> tuple[Launch, ...]
     return tuple(launches)
 
 
+@functools.lru_cache(maxsize=256)
 def reason_not_direct(plan: Plan, src: Memory, dst: Memory, /) -> str | None:
     """Return why the kernels cannot read these strides, or None; a contiguous copy always suits them."""
     most = max((len(move.axes) for phase in _moves(plan, src, dst) for move, _ in phase), default=0)
