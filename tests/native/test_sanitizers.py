@@ -50,8 +50,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_kernels(environment: dict[str, str]) -> None:
-    tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("equality", "memory_access", "threads")]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    names = ("equality", "memory_access", "threads", "quantise", "quantise_fixpipe")
+    tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert " passed" in done.stdout

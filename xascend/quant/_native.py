@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import itertools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import array_api_compat as compat
@@ -83,18 +83,25 @@ def _row_stride(x: Numbers) -> int | None:
     return None if rest else row
 
 
-def quantise_boxes(src: Numbers, dst: Numbers, rule: Rule, boxes: Iterable[Box]) -> None:
+def quantise_boxes(src: Numbers, dst: Numbers, rule: Rule, boxes: Sequence[Box]) -> None:
     """Quantise the elements of `boxes`, none of which is empty, from `src` into `dst`; they must not overlap."""
     tables = _make_tables(rule)
-    below_zero = 2 if rule.slope is not None else int(rule.relu)
-    words = [_in_bytes(box, dst.itemsize) for box in boxes]
-    program = array.array("q", (_SOURCES[rule.source], _RESULTS[rule.result], below_zero, rule.saturate))
-    program.extend((rule.shift is not None, tables.shape[1], _table_columns(rule) > 1, len(words)))
-    for box in words:
-        program.extend(box)
+    program = _make_program(rule, tables.shape[1], boxes, dst.itemsize)
     addresses = (program.buffer_info()[0], _address(src), _address(dst), _address(tables))
     if load().quantise(*addresses, get_num_threads()):
         raise MemoryError("the native library got no memory for its work")
+
+
+def _make_program(rule: Rule, entries: int, boxes: Sequence[Box], item: int) -> array.array[int]:
+    """Return what the library reads: see the head of ``quantise.hpp``."""
+    below_zero = 2 if rule.slope is not None else int(rule.relu)
+    program = array.array("q", (_SOURCES[rule.source], _RESULTS[rule.result], below_zero, rule.saturate))
+    program.extend((rule.shift is not None, entries, _table_columns(rule) > 1, len(boxes)))
+    for first, counts, src_offset, src, dst_offset, dst in boxes:
+        program.extend((first, *counts))
+        program.extend(_SOURCE_BYTES * distance for distance in (src_offset, *src))
+        program.extend(item * distance for distance in (dst_offset, *dst))
+    return program
 
 
 def _table_columns(rule: Rule) -> int:
@@ -119,12 +126,6 @@ def _make_tables(rule: Rule) -> Numbers:
         added[:] = offset
         added -= _ROUNDER_BITS
     return tables
-
-
-def _in_bytes(box: Box, item: int) -> list[int]:
-    first, counts, src_offset, src, dst_offset, dst = box
-    source = (src_offset * _SOURCE_BYTES, *(stride * _SOURCE_BYTES for stride in src))
-    return [first, *counts, *source, dst_offset * item, *(stride * item for stride in dst)]
 
 
 def _address(x: Numbers) -> int:
