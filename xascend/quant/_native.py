@@ -122,7 +122,8 @@ def _make_tables(rule: Rule) -> Numbers:
         offset = np.float32(0) if rule.offset is None else rule.offset
         # Rounding keeps whole numbers and the order, so both clips can come before it.
         low, high = (limit - offset for limit in EIGHT_BITS[rule.result])
-        lowest[:], highest[:] = (np.clip(limit, low, high) for limit in NINE_BITS)
+        for table, limit in zip((lowest, highest), NINE_BITS, strict=True):
+            table[:] = np.minimum(np.maximum(limit, low), high)
         added[:] = offset
         added -= _ROUNDER_BITS
     return tables
