@@ -72,6 +72,13 @@ class Format(Enum):
         return bool(LAYOUTS[self].blocks)
 
     @property
+    def plain(self) -> Format:
+        """The plain format in whose axes a blocked one's tensor is given by default; a plain format itself."""
+        if not self.is_blocked:
+            return self
+        return Format.ND if self.layout.is_matrix else Format(self.layout.axes)
+
+    @property
     def short_names(self) -> tuple[str, ...]:
         """Other names that functions take; they are case-insensitive, and ``ACL_FORMAT_`` may stand before any."""
         return tuple(name for name, fmt in _SHORT_NAMES.items() if fmt is self)

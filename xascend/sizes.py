@@ -13,7 +13,6 @@ from xascend.formats import DATA_BLOCK_BYTES, DEFAULT_C0, Format, as_format
 __all__ = ["block_c0", "default_c0", "is_aligned", "locate", "storage_nbytes", "storage_shape"]
 
 FormatLike = Format | str | int
-_PLAIN = {"*mn": Format.ND, "NCHW": Format.NCHW, "NCDHW": Format.NCDHW}
 
 
 def default_c0(dtype: Any, /) -> int:
@@ -265,7 +264,7 @@ def locate(
     (19, 27)
     """
     dst = as_format("dst_format", dst_format)
-    src = _plain_axes_of(dst) if src_format is None else as_format("src_format", src_format)
+    src = dst.plain if src_format is None else as_format("src_format", src_format)
     if dtype is None and c0 is None and any(fmt.is_blocked and not fmt.layout.fixed_c0 for fmt in (src, dst)):
         raise ValueError("`locate` needs `dtype` or `c0` to know the C0, got neither")
     bits = 8 if dtype is None else resolve_dtype(dtype).bits
@@ -274,17 +273,13 @@ def locate(
     dst_c0 = given if dst.is_blocked else None
     src_shape = sizes
     if src.is_blocked:
-        plain = _plain_axes_of(src) if dst.is_blocked else dst
+        plain = src.plain if dst.is_blocked else dst
         src_c0 = None if src.layout.fixed_c0 or (dst.is_blocked and dtype is not None) else given
         src_shape = make_plan(
             plain, src, sizes, None, bits, src_c0, groups if src.layout.grouped else 1, "shape"
         ).dst_shape
     plan = make_plan(src, dst, src_shape, sizes if src.is_blocked else None, bits, dst_c0, groups, "shape")
     return plan.locate(as_shape("index", index))
-
-
-def _plain_axes_of(fmt: Format) -> Format:
-    return _PLAIN[fmt.layout.axes] if fmt.is_blocked else fmt
 
 
 def _plan_of_shape(
@@ -296,7 +291,7 @@ def _plan_of_shape(
     groups: int,
 ) -> Plan:
     dst = as_format("dst_format", dst_format)
-    src = _plain_axes_of(dst if src_format is None else as_format("src_format", src_format))
+    src = (dst if src_format is None else as_format("src_format", src_format)).plain
     sizes = as_shape("shape", shape)
     bits = resolve_dtype(dtype).bits
     given = None if c0 is None else as_size("c0", c0)

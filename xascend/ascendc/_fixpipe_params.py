@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
 
-from xascend.ascendc._ranges import require_flag, require_in_range
+from xascend._ranges import require_flag, require_in_range
 from xascend.quant import QuantMode
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace
+from xascend._ranges import require_in_range
 from xascend.ascendc._blocks import scatter_map
 from xascend.ascendc._memory import (
     BLOCK,
@@ -23,7 +24,6 @@ from xascend.ascendc._memory import (
     require_writable,
 )
 from xascend.ascendc._moves import write_half_blocks
-from xascend.ascendc._ranges import require_in_range
 from xascend.ascendc.products import Product, require_support
 
 __all__ = ["BrcbRepeatParams", "brcb"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import array_api_compat as compat
 
+from xascend._ranges import require_in_range
 from xascend.ascendc._cube import (
     ALIGN_L1,
     elements_in,
@@ -21,7 +22,6 @@ from xascend.ascendc._cube import (
     require_separate,
 )
 from xascend.ascendc._memory import BLOCK, integer_dtype
-from xascend.ascendc._ranges import require_in_range
 
 __all__ = ["Nd2NzParams", "data_copy_nd2nz"]
 

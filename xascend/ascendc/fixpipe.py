@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from xascend._ranges import require_flag
 from xascend.ascendc._fixpipe_checks import is_nothing, plan_fixpipe
 from xascend.ascendc._fixpipe_moves import run_layout
 from xascend.ascendc._fixpipe_params import (
@@ -18,7 +19,6 @@ from xascend.ascendc._fixpipe_params import (
     FixpipeParamsM310,
     FixpipeParamsV220,
 )
-from xascend.ascendc._ranges import require_flag
 from xascend.ascendc.products import Product
 
 __all__ = [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xascend._ranges import require_flag, require_in_range
 from xascend.ascendc._cube import (
     ALIGN_L0AB,
     ALIGN_L1,
@@ -18,7 +19,6 @@ from xascend.ascendc._cube import (
     require_params,
 )
 from xascend.ascendc._fractals import SQUARES, move_blocks, source_blocks
-from xascend.ascendc._ranges import require_flag, require_in_range
 
 __all__ = ["LoadData2dParams", "load_data"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xascend._ranges import require_in_range
 from xascend.ascendc._cube import (
     ALIGN_L0AB,
     ALIGN_L1,
@@ -19,7 +20,6 @@ from xascend.ascendc._cube import (
     require_params,
 )
 from xascend.ascendc._fractals import FRACTAL, SQUARES, move_blocks, source_blocks
-from xascend.ascendc._ranges import require_in_range
 
 __all__ = ["LoadData2dTransposeParams", "load_data_with_transpose"]
 

@@ -10,6 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, require_same_place
+from xascend._ranges import require_in_range
 from xascend.ascendc._cube import (
     ALIGN_L0AB,
     ALIGN_L0C,
@@ -20,7 +21,6 @@ from xascend.ascendc._cube import (
     require_separate,
 )
 from xascend.ascendc._memory import BLOCK, require_buffer, require_like, require_writable
-from xascend.ascendc._ranges import require_in_range
 
 __all__ = ["MmadParams", "mmad"]
 

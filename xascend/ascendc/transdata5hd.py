@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from xascend._dtypes import resolve_dtype
+from xascend._ranges import require_flag, require_in_range
 from xascend.ascendc._moves import gather, scatter
 from xascend.ascendc._operands import read_operands
 from xascend.ascendc._plan import make_plan
-from xascend.ascendc._ranges import require_flag, require_in_range
 from xascend.ascendc.products import Product, require_support
 
 __all__ = ["TransDataTo5HDParams", "trans_data_to_5hd"]

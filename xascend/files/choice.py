@@ -198,7 +198,7 @@ def _new_record(plan: Plan, old: Record | None, tensor: StoredTensor) -> Record:
         plain, shape = dst, plan.dst_shape
     elif src.is_blocked:
         as_it_lies = len(shape) == 2 or src.layout.is_matrix or (old is not None and old.plain_format == "ND")
-        plain = Format.ND if as_it_lies else Format(src.layout.axes)
+        plain = Format.ND if as_it_lies else src.plain
         if src.layout.is_matrix and old is not None:
             plain = Format(old.plain_format)
         elif (

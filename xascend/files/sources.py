@@ -18,7 +18,6 @@ from xascend.files.npz import list_npz
 from xascend.files.record import find_sidecar, is_sidecar, sidecar_path
 from xascend.files.safetensors import list_safetensors
 from xascend.files.tensor import StoredTensor
-from xascend.formats import Format
 
 __all__ = ["INDEX_SUFFIX", "KINDS", "Layout", "find_files", "find_inputs", "list_tensors"]
 
@@ -139,11 +138,8 @@ def _stored_shape(request: Request) -> tuple[int, ...] | None:
     if src is None or not src.is_blocked or request.shape is None or request.dtype is None:
         return request.shape
     to_plain = dst is not None and not dst.is_blocked
-    plain = dst if dst is not None and to_plain else _PLAIN[src.layout.axes]
+    plain = dst if dst is not None and to_plain else src.plain
     bits = resolve_dtype(request.dtype).bits
     c0 = request.c0 if to_plain else None
     groups = request.groups if src.layout.grouped else 1
     return make_plan(plain, src, request.shape, None, bits, c0, groups).dst_shape
-
-
-_PLAIN = {"*mn": Format.ND, "NCHW": Format.NCHW, "NCDHW": Format.NCDHW}

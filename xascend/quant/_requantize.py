@@ -8,6 +8,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
+from xascend._ranges import require_flag
 from xascend.quant import _native
 from xascend.quant._arithmetic import apply_rule, result_dtype
 from xascend.quant._modes import Mode, QuantMode, mode_of
@@ -98,9 +99,8 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
            [-5.00e+00, -1.75e+04]], dtype=float16)
     """
     row = mode_of("mode", mode)
-    for name, flag in (("relu", relu), ("saturate", saturate)):
-        if not isinstance(flag, bool | np.bool):
-            raise TypeError(f"`{name}` must be a bool, got {flag!r}")
+    require_flag("relu", relu)
+    require_flag("saturate", saturate)
     array_namespace("x", x)
     source = array_dtype(x).name
     if source not in row.results:

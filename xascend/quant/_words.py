@@ -23,6 +23,7 @@ import array_api_compat.numpy
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, require_same_place
+from xascend._ranges import require_flag
 from xascend.quant._bits import float32_bits, float32_from_bits
 
 __all__ = ["QuantParam", "pack_quant_param", "require_word", "unpack_quant_param"]
@@ -118,8 +119,7 @@ def pack_quant_param(
     >>> ascendc.pack_quant_param(np.array([1.0, 2.0], np.float32), signed=False)
     array([1065353216, 1073741824], dtype=uint64)
     """
-    if not isinstance(signed, bool | np.bool):
-        raise TypeError(f"`signed` must be a bool, got {signed!r}")
+    require_flag("signed", signed)
     if rounding not in ("truncate", "nearest"):
         raise ValueError(f"`rounding` must be 'truncate' or 'nearest', got {rounding!r}")
     flags = (int(signed) << _SIGN) | (0 if shift is None else _shift_field(shift))

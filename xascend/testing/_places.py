@@ -13,7 +13,6 @@ from xascend._boxes import Box
 from xascend._dtypes import DType
 from xascend._plan import Plan, as_shape, as_size, make_plan
 from xascend.formats import DEFAULT_C0, Format, as_format
-from xascend.sizes import _plain_axes_of
 
 __all__ = ["Storage", "make_storage"]
 
@@ -67,7 +66,7 @@ def make_storage(
 ) -> Storage:
     """Return the storage that arrays of a shape are; ValueError where they cannot be."""
     stored = as_format("format", fmt)
-    plain = _plain_axes_of(stored) if plain_format is None else as_format("plain_format", plain_format)
+    plain = stored.plain if plain_format is None else as_format("plain_format", plain_format)
     if plain.is_blocked:
         raise ValueError(f"`plain_format` must be a plain format, got {plain.value}")
     groups = as_size("groups", groups)
