@@ -63,6 +63,7 @@ def test_convert_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report["written"] == [str(folder / "y.npz")]
     assert report["failed"] == []
     weight, bias = report["tensors"]
+    taken = xascend.explain(np.zeros((20, 28), np.float16), "ND", "NZ")
     assert weight | {"file": ""} == {
         "name": "weight",
         "file": "",
@@ -74,8 +75,11 @@ def test_convert_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "src_shape": [20, 28],
         "dst_shape": [2, 2, 16, 16],
         "nbytes": 2048,
+        "executor": taken.executor,
+        "refused": taken.refused,
     }
     assert (bias["action"], bias["reason"]) == ("copy", "FRACTAL_NZ takes 2 axes or more, not 1")
+    assert (bias["executor"], bias["refused"]) == ("", {})
 
 
 def test_dry_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +89,32 @@ def test_dry_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "copy bias float16 28: FRACTAL_NZ takes 2 axes or more, not 1",
     ]
     assert not (folder / "y.npz").exists()
+
+
+def test_explain(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    np.load("x.npy").tofile("x.bin")
+    raw = ["--dtype", "float16", "--shape", "20,28"]
+    before = sorted(folder.iterdir())
+    for why, shown in ((None, "native"), ("switched off by a test", "numpy (not native: switched off by a test)")):
+        monkeypatch.setattr("xascend._native.reason_unsupported", lambda why=why: why)
+        converted = f"float16 20x28 ND -> FRACTAL_NZ 2x2x16x16, 2048 bytes, by {shown}"
+        copied = "copy bias float16 28: FRACTAL_NZ takes 2 axes or more, not 1"
+        for src, options, lines in (
+            ("m.npz", [], [f"convert weight {converted}", copied]),
+            ("m.npz", ["--dry-run"], [f"convert weight {converted}", copied]),
+            ("x.npy", [], [f"convert x {converted}"]),
+            ("x.bin", raw, [f"convert x {converted}"]),
+        ):
+            assert run(["convert", src, "y.npz", *TO_NZ, "--explain", *options]) == 0
+            assert capsys.readouterr().out.splitlines() == lines
+        assert run(["convert", "m.npz", "y.npz", *TO_NZ, "--explain", "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["dry_run"]
+        assert [(tensor["executor"], tensor["refused"]) for tensor in report["tensors"]] == [
+            (shown.split()[0], {} if why is None else {"native": why}),
+            ("", {}),
+        ]
+    assert sorted(folder.iterdir()) == before
 
 
 def test_failed_tensors_are_listed(

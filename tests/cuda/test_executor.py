@@ -15,6 +15,7 @@ from xascend import _cuda, _execute, _numpy
 from xascend._cuda import _jobs, _loader
 from xascend._cuda._launches import THREADS
 from xascend._plan import make_plan
+from xascend.files.device import executor_of_slabs
 from xascend.formats import as_format
 
 
@@ -66,6 +67,9 @@ class StandIn:
         host = harness.aligned_empty(shape, dtype)
         host.view(np.uint8)[...] = 0xA5
         return self.array(host, self.current[-1])
+
+    def asarray(self, host: np.ndarray) -> DeviceArray:
+        return self.array(harness.aligned(host), self.current[-1])
 
     def ascontiguousarray(self, x: DeviceArray) -> DeviceArray:
         self.copies += 1
@@ -180,6 +184,12 @@ def test_the_kernels_can_be_switched_off(cupy: StandIn, monkeypatch: pytest.Monk
     assert _execute.choose_executor(x, None) == ("agnostic", {"cuda": "XASCEND_DISABLE_CUDA_KERNELS is set"})
     monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "0")
     assert _execute.choose_executor(x, None) == ("cuda", {})
+
+
+def test_what_a_command_would_take(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert executor_of_slabs(1) == ("cuda", {})
+    monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "1")
+    assert executor_of_slabs(1) == ("agnostic", {"cuda": "XASCEND_DISABLE_CUDA_KERNELS is set"})
 
 
 def test_reasons_without_a_device(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

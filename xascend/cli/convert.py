@@ -13,6 +13,7 @@ import typer
 
 from xascend.cli._output import print_line
 from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape, shown_text
+from xascend.runtime import Explanation
 
 if TYPE_CHECKING:
     from xascend.files import Report, TensorReport
@@ -49,6 +50,10 @@ def convert(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done with each tensor, and why.")
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="As --dry-run, and say which executor takes each tensor, and why none before."),
+    ] = False,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler: tcp://host:port.")] = None,
     max_memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of all slabs in flight.")] = "256M",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
@@ -60,6 +65,7 @@ def convert(
     """
     from xascend import files
 
+    dry_run |= explain
     with _progress(shown=not (quiet or as_json or dry_run) and sys.stderr.isatty()) as progress:
         report = files.convert(
             src,
@@ -87,18 +93,18 @@ def convert(
         fields = {"status": status, **asdict(report), "failed": [tensor.name for tensor in report.failed]}
         print(json.dumps(fields))
     elif not quiet:
-        _print(report)
+        _print(report, explain)
     for tensor in report.failed:
         print_line("error", f"{tensor.name} in {tensor.file}: {tensor.reason}")
     return status
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, explain: bool) -> None:
     for path in report.skipped:
         print(shown_text(f"skipped {path}: complete"))
     if report.dry_run:
         for tensor in report.tensors:
-            print(shown_text(_line(tensor)))
+            print(shown_text(_line(tensor, explain)))
         return
     for path in report.written:
         print(shown_text(f"wrote {path}"))
@@ -110,12 +116,13 @@ def _print(report: Report) -> None:
     )
 
 
-def _line(tensor: TensorReport) -> str:
+def _line(tensor: TensorReport, explain: bool) -> str:
     start = f"{tensor.action} {tensor.name} {tensor.dtype} {shown_shape(tensor.src_shape)}"
     if tensor.action != "convert":
         return f"{start}: {tensor.reason}"
     shape = shown_shape(tensor.dst_shape)
-    return f"{start} {tensor.src_format} -> {tensor.dst_format} {shape}, {tensor.nbytes} bytes"
+    line = f"{start} {tensor.src_format} -> {tensor.dst_format} {shape}, {tensor.nbytes} bytes"
+    return f"{line}, by {Explanation(tensor.executor, tensor.refused)}" if explain else line
 
 
 @contextmanager

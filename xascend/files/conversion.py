@@ -13,7 +13,7 @@ from typing import Any
 from xascend._plan import as_shape, as_size
 from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import NOT_CHOSEN, Choice, Request, choose
-from xascend.files.device import as_device
+from xascend.files.device import as_device, executor_of_slabs
 from xascend.files.existing import Pending, check_outputs
 from xascend.files.index import index_text, require_covered
 from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, verify_job, write_job
@@ -29,6 +29,7 @@ from xascend.formats import as_format
 __all__ = ["DEFAULT_MAX_BYTES", "convert"]
 
 DEFAULT_MAX_BYTES = 256 << 20
+Taken = tuple[str, Mapping[str, str]]  # executor, and why not those before it
 _CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
 
 
@@ -91,9 +92,10 @@ def convert(
     overwrite
         Replace outputs that exist; otherwise they are an error before anything is read.
     dry_run
-        Decide and check everything, write nothing.
+        Decide and check everything, write nothing; the report also tells which executor each tensor would take.
     scheduler
-        Address of a Dask scheduler whose workers see the same files; then `jobs` has no effect.
+        Address of a Dask scheduler whose workers see the same files; then `jobs` has no effect, and which executor
+        the report names is that of this machine.
     max_bytes
         Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut
         (FRACTAL_Z with groups and FRACTAL_Z_C04 do not); `verify` takes about six times as much.
@@ -149,7 +151,8 @@ def convert(
     again = _plan(listed, pending.complete, request) if verify else []
     if planned:
         _require_work(planned)
-    reports = [_report(choice, job) for job in planned for choice in job.choices]
+    taken = executor_of_slabs(number)
+    reports = [_report(choice, job, taken) for job in planned for choice in job.choices]
     written: list[str] = []
     moved = 0
     if not dry_run:
@@ -167,8 +170,8 @@ def convert(
             if number is None and scheduler is None:
                 slab_bytes = min(slab_bytes, _CACHED_BYTES)
             settings = Settings(run, number, slab_bytes, verify, pending.replaceable, on_bytes)
-            reports, written, moved = _write_all(planned, settings)
-            spoiled = _verify_again(again, slab_bytes)
+            reports, written, moved = _write_all(planned, settings, taken)
+            spoiled = _verify_again(again, slab_bytes, taken)
             reports += spoiled
             if len(written) == len(planned) and not spoiled:
                 written += _write_others(layout, pending)
@@ -219,13 +222,12 @@ def _require_work(jobs: list[Job]) -> None:
         )
 
 
-def _report(choice: Choice, job: Job) -> TensorReport:
+def _report(choice: Choice, job: Job, taken: Taken) -> TensorReport:
     tensor, plan = choice.tensor, choice.plan
     formats = (plan.src_format.value, plan.dst_format.value) if plan else ("", "")
     action, sizes = "convert" if plan else "copy", (tensor.shape, choice.shape)
-    return TensorReport(
-        tensor.name, str(job.source), action, choice.reason, tensor.type_name, *formats, *sizes, nbytes_of(choice)
-    )
+    start = tensor.name, str(job.source), action, choice.reason, tensor.type_name
+    return TensorReport(*start, *formats, *sizes, nbytes_of(choice), *(taken if plan else ("", {})))
 
 
 @contextmanager
@@ -247,12 +249,12 @@ def _folders(layout: Layout) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport], list[str], int]:
+def _write_all(jobs: list[Job], settings: Settings, taken: Taken) -> tuple[list[TensorReport], list[str], int]:
     reports: list[TensorReport] = []
     written: list[str] = []
     moved = 0
     for job in jobs:
-        entries = [_report(choice, job) for choice in job.choices]
+        entries = [_report(choice, job, taken) for choice in job.choices]
         try:
             write_job(job, settings)
         except TensorError as error:
@@ -269,14 +271,14 @@ def _write_all(jobs: list[Job], settings: Settings) -> tuple[list[TensorReport],
     return reports, written, moved
 
 
-def _verify_again(jobs: list[Job], max_bytes: int) -> list[TensorReport]:
+def _verify_again(jobs: list[Job], max_bytes: int, taken: Taken) -> list[TensorReport]:
     """Return what is wrong with files that exist already."""
     reports: list[TensorReport] = []
     for job in jobs:
         try:
             verify_job(job, job.out, max_bytes)
         except TensorError as error:
-            entries = {choice.tensor.name: _report(choice, job) for choice in job.choices}
+            entries = {choice.tensor.name: _report(choice, job, taken) for choice in job.choices}
             reports += (replace(entries[n], action="failed", reason=why) for n, why in error.failures.items())
     return reports
 

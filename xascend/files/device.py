@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xascend._dispatch import array_namespace
-from xascend._execute import execute
+from xascend._execute import choose_executor, execute
 from xascend._plan import Plan
 
-__all__ = ["as_device", "convert_slab"]
+__all__ = ["as_device", "convert_slab", "executor_of_slabs"]
 
 
 def as_device(device: str, /) -> int | None:
@@ -37,6 +37,16 @@ def as_device(device: str, /) -> int | None:
     if number >= count:
         raise ValueError(f"`device` {device} is not there: CUDA devices are numbered from 0, and there are {count}")
     return number
+
+
+def executor_of_slabs(device: int | None, /) -> tuple[str, dict[str, str]]:
+    """Return the name of the executor that `convert_slab` takes, and why those before it do not take the call."""
+    if device is None:
+        return choose_executor(np.empty(0, np.uint8), None)
+    import cupy
+
+    with cupy.cuda.Device(device):
+        return choose_executor(cupy.asarray(np.empty(0, np.uint8)), None)
 
 
 def convert_slab(plan: Plan, x: npt.NDArray[Any], out: npt.NDArray[Any], device: int | None, /) -> None:

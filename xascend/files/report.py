@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = ["Report", "TensorReport", "told"]
@@ -28,6 +29,8 @@ class TensorReport:
         Shapes of the array in the input and in the output.
     nbytes
         Bytes of the array in the output.
+    executor, refused
+        What carries a conversion out, and why those before it do not, as `xascend.explain` tells; otherwise empty.
     """
 
     name: str
@@ -40,6 +43,8 @@ class TensorReport:
     src_shape: tuple[int, ...]
     dst_shape: tuple[int, ...]
     nbytes: int
+    executor: str
+    refused: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
