@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <iterator>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include KERNEL_FILE
@@ -35,9 +38,10 @@ struct Fiber {
     bool started, done;
 };
 
+// Global memory that may be touched.
 struct Memory {
     std::uintptr_t begin, end;
-    const char* name;
+    std::int64_t is_written;  // 0: it is read; 1: it is written
 };
 
 // What is counted, in the order in which the caller's array has it: per space, instructions of a warp, and sectors
@@ -46,7 +50,7 @@ std::int64_t counts[2 * spaces];
 std::vector<Access> accesses;
 std::vector<Fiber> fibers;
 std::vector<unsigned char> written;
-Memory memories[2];
+std::vector<Memory> memories;
 jmp_buf scheduler;
 Fiber* current;
 char message[512];
@@ -84,15 +88,26 @@ std::size_t shared_size;
 
 std::uintptr_t shared_begin() { return reinterpret_cast<std::uintptr_t>(shared_words); }
 
+void check_global(Space space, std::uintptr_t at, int bytes, int line) {
+    const Memory* nearest = nullptr;
+    const auto outside = [&](const Memory& memory) {
+        return at < memory.begin ? memory.begin - at : at + bytes > memory.end ? at + bytes - memory.end : 0;
+    };
+    for (const Memory& memory : memories) {
+        if (memory.is_written != (space == global_store)) continue;
+        if (!nearest || outside(memory) < outside(*nearest)) nearest = &memory;
+    }
+    if (!nearest) fail("line %d: there is no memory for a %s", line, space_names[space]);
+    if (outside(*nearest)) {
+        fail("line %d: a %s lies out of bounds, at byte %lld of %lld", line, space_names[space],
+             static_cast<long long>(at - nearest->begin), static_cast<long long>(nearest->end - nearest->begin));
+    }
+}
+
 void check_place(Space space, std::uintptr_t at, int bytes, int line) {
     if (at % bytes) fail("line %d: a %s of %d bytes is misaligned", line, space_names[space], bytes);
     if (space == global_load || space == global_store) {
-        const Memory& memory = memories[space == global_store];
-        if (at < memory.begin || at + bytes > memory.end) {
-            fail("line %d: a %s lies out of bounds, at byte %lld of %lld of %s", line, space_names[space],
-                 static_cast<long long>(at - memory.begin), static_cast<long long>(memory.end - memory.begin),
-                 memory.name);
-        }
+        check_global(space, at, bytes, line);
     } else if (at < shared_begin() || at + bytes > shared_begin() + shared_size) {
         fail("line %d: a %s lies out of bounds, at byte %lld of %lld", line, space_names[space],
              static_cast<long long>(at - shared_begin()), static_cast<long long>(shared_size));
@@ -194,15 +209,32 @@ void check_common(const void* at, int bytes, bool is_store, int line) {
 namespace harness {
 namespace {
 
-struct Launch {
-    const char* src;
-    char* dst;
-    const xascend::Padding* padding;
-    const xascend::Table* table;
-} launch;
+// The arguments as `cuLaunchKernel` takes them: a pointer to each.
+const void* const* arguments;
+
+template <class... Parameters>
+struct Signature {
+    static constexpr int sizes[] = {sizeof(Parameters)...};
+
+    template <class T>
+    static T argument(std::size_t at) {
+        std::remove_const_t<T> value;
+        std::memcpy(&value, arguments[at], sizeof value);
+        return value;
+    }
+    template <std::size_t... At>
+    static void call(void (*entry)(Parameters...), std::index_sequence<At...>) {
+        entry(argument<Parameters>(At)...);
+    }
+    static void call(void (*entry)(Parameters...)) { call(entry, std::index_sequence_for<Parameters...>()); }
+};
+
+template <class... Parameters>
+Signature<Parameters...> signature_of(void (*)(Parameters...));
+using Entry = decltype(signature_of(KERNEL_ENTRY));
 
 extern "C" void start_fiber() {
-    KERNEL_ENTRY(launch.src, launch.dst, *launch.padding, *launch.table);
+    Entry::call(KERNEL_ENTRY);
     current->done = true;
     _longjmp(scheduler, 1);
 }
@@ -242,18 +274,15 @@ void __syncthreads() {
     if (_setjmp(harness::current->at) == 0) _longjmp(harness::scheduler, 1);
 }
 
-// Arrays as `begin` and `end` of the memory that may be touched. Returns null, or what went wrong.
-extern "C" const char* run_kernel(const char* src, const char* src_begin, const char* src_end, char* dst,
-                                  const char* dst_begin, const char* dst_end, const void* padding, const void* table,
+// `descending` reverses the order of threads and of blocks. Returns null, or what went wrong.
+extern "C" const char* run_kernel(const void* const* arguments, const harness::Memory* memories, int memory_count,
                                   int blocks, int threads, int shared, int descending, std::int64_t* counts) {
     using namespace harness;
     message[0] = 0;
     std::memset(harness::counts, 0, sizeof harness::counts);
     accesses.clear();
-    memories[0] = {reinterpret_cast<std::uintptr_t>(src_begin), reinterpret_cast<std::uintptr_t>(src_end), "the source"};
-    memories[1] = {reinterpret_cast<std::uintptr_t>(dst_begin), reinterpret_cast<std::uintptr_t>(dst_end),
-                   "the destination"};
-    launch = {src, dst, static_cast<const xascend::Padding*>(padding), static_cast<const xascend::Table*>(table)};
+    harness::arguments = arguments;
+    harness::memories.assign(memories, memories + memory_count);
     shared_size = static_cast<std::size_t>(shared);
     if (shared_size > sizeof shared_words) return "more shared memory than any block has";
     while (fibers.size() < static_cast<std::size_t>(threads)) {
@@ -263,10 +292,15 @@ extern "C" const char* run_kernel(const char* src, const char* src_begin, const 
     fibers.resize(static_cast<std::size_t>(threads));
     blockDim = {static_cast<unsigned int>(threads), 1, 1};
     gridDim = {static_cast<unsigned int>(blocks), 1, 1};
-    for (blockIdx.x = 0; blockIdx.x < gridDim.x && !message[0]; ++blockIdx.x) run_block(descending != 0);
+    for (unsigned int i = 0; i < gridDim.x && !message[0]; ++i) {
+        blockIdx.x = descending ? gridDim.x - 1 - i : i;
+        run_block(descending != 0);
+    }
     std::memcpy(counts, harness::counts, sizeof harness::counts);
     return message[0] ? message : nullptr;
 }
 
-extern "C" int size_of_table() { return sizeof(xascend::Table); }
-extern "C" int size_of_padding() { return sizeof(xascend::Padding); }
+// The bytes of a parameter of the kernel; 0 beyond the last.
+extern "C" int size_of_parameter(int at) {
+    return at < static_cast<int>(std::size(harness::Entry::sizes)) ? harness::Entry::sizes[at] : 0;
+}

@@ -8,14 +8,14 @@ import hashlib
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from xascend._cuda._jobs import PADDING, TABLE, Kernel
+from xascend._cuda._jobs import Kernel
 from xascend._cuda._launches import THREADS, Launch, Memory, make_launches, make_padding
 from xascend._plan import Plan
 
@@ -54,8 +54,8 @@ def require_compiler() -> str:
 
 
 @functools.cache
-def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> Callable[..., bytes | None]:
-    """Return a kernel compiled for the host; kept from one run of the tests to the next."""
+def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> ctypes.CDLL:
+    """Return the library of a kernel compiled for the host; kept from one run of the tests to the next."""
     sources = (*sorted(folder.glob("*.cu*")), *sorted(HERE.glob("harness.*pp")))
     command = [
         require_compiler(),
@@ -77,12 +77,47 @@ def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> Callable[..., bytes |
         subprocess.run([*command, "-o", str(made)], check=True)
         made.replace(library)
     loaded = ctypes.CDLL(str(library))
-    if loaded.size_of_table() != TABLE.itemsize or loaded.size_of_padding() != PADDING.itemsize:
-        raise KernelError("Python and the kernels disagree on the layout of a table")
-    run = loaded.run_kernel
-    run.restype = ctypes.c_char_p
-    run.argtypes = [ctypes.c_void_p] * 8 + [ctypes.c_int] * 4 + [ctypes.c_void_p]
-    return run
+    loaded.run_kernel.restype = ctypes.c_char_p
+    loaded.run_kernel.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int] * 5 + [ctypes.c_void_p]
+    return loaded
+
+
+def run_kernel(
+    kernel: Kernel,
+    arguments: Sequence[int | np.ndarray],
+    reads: Sequence[np.ndarray],
+    writes: Sequence[np.ndarray],
+    counts: Counts,
+    *,
+    blocks: int,
+    shared: int,
+    threads: int = THREADS,
+    descending: bool = False,
+    folder: Path = KERNELS,
+) -> None:
+    """Run a kernel that may touch these arrays alone; KernelError where something is wrong.
+
+    Arguments are what a launch by CuPy takes: addresses, and structures as arrays of one record. `descending` reverses
+    the order of threads and of blocks.
+    """
+    library = host_kernel(kernel, folder)
+    values = [np.array(a, np.uint64) if isinstance(a, int) else a for a in arguments]
+    sizes = [library.size_of_parameter(at) for at in range(len(values) + 1)]
+    if sizes != [*(value.nbytes for value in values), 0]:
+        raise KernelError(f"Python and the kernel disagree on the bytes of its parameters: {sizes}")
+    pointers = np.array([value.ctypes.data for value in values], np.uint64)
+    memories = np.array(
+        [(*bounds(x), is_written) for is_written, arrays in enumerate((reads, writes)) for x in arrays], np.int64
+    )
+    found = np.zeros((len(SPACES), 2), np.int64)
+    error = library.run_kernel(
+        *(pointers.ctypes.data, memories.ctypes.data, len(memories)),
+        *(blocks, threads, shared, descending, found.ctypes.data),
+    )
+    counts.of += found
+    counts.kernels[kernel.entry] += 1
+    if error is not None:
+        raise KernelError(error.decode())
 
 
 def address(x: np.ndarray) -> int:
@@ -110,26 +145,14 @@ def launch(
     folder: Path = KERNELS,
 ) -> None:
     """Run one launch on arrays of NumPy; KernelError where something is wrong."""
-    run = host_kernel(launch.kernel, folder)
-    found = np.zeros((len(SPACES), 2), np.int64)
-    padding = make_padding(pad_value)
-    error = run(
-        address(x),
-        *bounds(x),
-        address(out),
-        *bounds(out),
-        address(padding),
-        address(launch.table),
-        blocks or launch.blocks,
-        THREADS,
-        launch.shared,
-        descending,
-        found.ctypes.data,
+    arguments = (address(x), address(out), make_padding(pad_value), launch.table)
+    run_kernel(
+        *(launch.kernel, arguments, [x], [out], counts),
+        blocks=blocks or launch.blocks,
+        shared=launch.shared,
+        descending=descending,
+        folder=folder,
     )
-    counts.of += found
-    counts.kernels[launch.kernel.entry] += 1
-    if error is not None:
-        raise KernelError(error.decode())
 
 
 def convert(plan: Plan, x: np.ndarray, out: np.ndarray, pad_value: np.ndarray, **options) -> Counts:

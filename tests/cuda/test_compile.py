@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import pytest
 from cuda import compilers
 
 from xascend._cuda._jobs import Kernel
+from xascend._cuda._loader import source_folder
 
 ARCHITECTURES = (75, 80, 86, 90, 100, 120)
 WORDS = (1, 2, 4, 8, 16)
-ENTRIES = {"runs.cu": ("runs",), "tiles.cu": ("tiles_aligned", "tiles_shifted")}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel, and the words for which it loads and stores 16 bytes at once."""
+
+    name: str
+    loads: tuple[int, ...]
+    stores: tuple[int, ...]
+
+
+# Per file, the words it is compiled for and its kernels.
+FILES = {
+    "runs.cu": (WORDS, (Entry("runs", (16,), (16,)),)),
+    "tiles.cu": (WORDS, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
+}
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +36,11 @@ def compiler():
     return compilers.find_compiler()
 
 
-@pytest.mark.parametrize("file", ENTRIES)
-@pytest.mark.parametrize("word", WORDS)
+def test_every_file_is_here() -> None:
+    assert set(FILES) == {path.name for path in source_folder().glob("*.cu")}
+
+
+@pytest.mark.parametrize(("file", "word"), [(file, word) for file, (words, _) in FILES.items() for word in words])
 def test_no_spills_and_no_local_memory(compiler, file: str, word: int) -> None:
     """Each word size for one architecture here, for all of them below."""
     check(compiler, file, word, 90)
@@ -28,30 +48,25 @@ def test_no_spills_and_no_local_memory(compiler, file: str, word: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", [a for a in ARCHITECTURES if a != 90])
-@pytest.mark.parametrize("file", ENTRIES)
+@pytest.mark.parametrize("file", FILES)
 def test_all_architectures(compiler, file: str, architecture: int) -> None:
-    for word in WORDS:
+    for word in FILES[file][0]:
         check(compiler, file, word, architecture)
 
 
 def check(compiler, file: str, word: int, architecture: int) -> None:
     compiled = compiler(file, word, architecture)
-    assert set(compiled.stack) == set(ENTRIES[file])
+    _, entries = FILES[file]
+    assert set(compiled.stack) == {entry.name for entry in entries}
     assert set(compiled.stack.values()) == {0}, compiled.stack
     assert set(compiled.spills.values()) == {0}, compiled.spills
-    for entry in ENTRIES[file]:
-        ptx = compilers.entry_ptx(compiled, Kernel(file, entry, word))
+    for entry in entries:
+        ptx = compilers.entry_ptx(compiled, Kernel(file, entry.name, word))
         assert ".local" not in ptx
-        loads, stores = vectors(ptx, "ld.global"), vectors(ptx, "st.global")
-        if entry == "runs":
-            assert bool(loads) == bool(stores) == (word == 16)
-        elif entry == "tiles_aligned":
-            assert stores
-            assert bool(loads) == (word == 16)
-        else:
-            assert bool(stores) == (word == 16)
+        assert has_vectors(ptx, "ld.global") == (word in entry.loads), entry
+        assert has_vectors(ptx, "st.global") == (word in entry.stores), entry
 
 
-def vectors(ptx: str, operation: str) -> list[str]:
-    """Return the 16-byte accesses of one kind."""
-    return re.findall(rf"{re.escape(operation)}\S*\.v4\.[bu]32", ptx)
+def has_vectors(ptx: str, operation: str) -> bool:
+    """Say whether there are 16-byte accesses of one kind."""
+    return re.search(rf"{re.escape(operation)}\S*\.v4\.[bu]32", ptx) is not None

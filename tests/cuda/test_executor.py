@@ -87,13 +87,8 @@ class StandIn:
             (out,) = (a for a in self.arrays if harness.address(a) == dst)
             assert block == (THREADS,)
             assert (padding.dtype, padding.size, table.dtype, table.size) == (_jobs.PADDING, 1, _jobs.TABLE, 1)
-            run = harness.host_kernel(_jobs.Kernel("runs.cu" if entry == "runs" else "tiles.cu", entry, word))
-            error = run(
-                *(src, *harness.bounds(x), dst, *harness.bounds(out)),
-                *(harness.address(padding), harness.address(table)),
-                *(grid[0], block[0], shared_mem, 0, np.zeros((4, 2), np.int64).ctypes.data),
-            )
-            assert error is None, error
+            kernel = _jobs.Kernel("runs.cu" if entry == "runs" else "tiles.cu", entry, word)
+            harness.run_kernel(kernel, args, [x], [out], harness.Counts(), blocks=grid[0], shared=shared_mem)
             self.launches.append((self.current[-1], entry))
 
         return call
