@@ -67,7 +67,7 @@ def load() -> Library:
         made = build().decode()
         if _SOURCES.is_dir() and f"sources {_source_digest(_SOURCES)}" not in made:
             return _broken(
-                path, f"{path} was built from other sources than {_SOURCES}; run {_SOURCES / 'build.py'} again"
+                path, f"{path} was built from other sources than {_SOURCES}; run `python {_SOURCES / 'build.py'}` again"
             )
         convert, quantise = library.xascend_convert, library.xascend_quantise
     except (OSError, AttributeError) as error:

@@ -164,7 +164,9 @@ def test_outdated_is_never_silent(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     shutil.copytree(SOURCES, changed)
     (changed / "runs.hpp").write_text("// another version\n", encoding="utf-8")
     monkeypatch.setattr(_native_library, "_SOURCES", changed)
-    with pytest.warns(RuntimeWarning, match=r"was built from other sources than .*kernels_cpu; run .*build\.py again"):
+    with pytest.warns(
+        RuntimeWarning, match=r"was built from other sources than .*kernels_cpu; run `python .*build\.py` again"
+    ):
         assert not xa.build_info().native
 
 
