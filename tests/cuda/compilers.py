@@ -25,8 +25,8 @@ class Compiled:
     spills: dict[str, int]
 
 
-def find_compiler() -> Callable[[str, int, int], Compiled]:
-    """Return a function of a file, a word size and an architecture; skips the test where there is no compiler."""
+def find_compiler() -> Callable[[Kernel, int], Compiled]:
+    """Return a function of a kernel, whose file it compiles, and an architecture; skips where there is no compiler."""
     if shutil.which("nvcc"):
         return _with_nvcc
     try:
@@ -45,11 +45,11 @@ def entry_ptx(compiled: Compiled, kernel: Kernel) -> str:
     return found[0]
 
 
-def _with_nvcc(file: str, word: int, architecture: int) -> Compiled:
+def _with_nvcc(kernel: Kernel, architecture: int) -> Compiled:
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / file
-        source.write_text(read_source(file), encoding="utf-8")
-        options = ["-std=c++17", f"-arch=sm_{architecture}", f"-DXASCEND_WORD={word}", "-Xptxas=-v", "--keep"]
+        source = Path(folder) / kernel.file
+        source.write_text(read_source(kernel.file), encoding="utf-8")
+        options = ["-std=c++17", f"-arch=sm_{architecture}", *kernel.definitions, "-Xptxas=-v", "--keep"]
         made = subprocess.run(
             ["nvcc", *options, "-Werror=all-warnings", "-cubin", "-o", f"{folder}/made.cubin", str(source)],
             cwd=folder,
@@ -61,12 +61,13 @@ def _with_nvcc(file: str, word: int, architecture: int) -> Compiled:
         return _read(source.with_suffix(".ptx").read_text(), made.stderr)
 
 
-def _with_nvrtc(file: str, word: int, architecture: int) -> Compiled:
+def _with_nvrtc(kernel: Kernel, architecture: int) -> Compiled:
     from cuda.bindings import nvrtc
 
-    options = [b"-std=c++17", f"-arch=sm_{architecture}".encode(), f"-DXASCEND_WORD={word}".encode()]
-    options += [b"--ptxas-options=-v"]
-    program = _value(nvrtc, nvrtc.nvrtcCreateProgram(read_source(file).encode(), file.encode(), 0, [], []))
+    options = [b"-std=c++17", f"-arch=sm_{architecture}".encode(), b"--ptxas-options=-v"]
+    options += [definition.encode() for definition in kernel.definitions]
+    source = read_source(kernel.file).encode()
+    program = _value(nvrtc, nvrtc.nvrtcCreateProgram(source, kernel.file.encode(), 0, [], []))
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     log = b" " * _value(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
     _value(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))

@@ -35,6 +35,20 @@ void __syncthreads();
 inline unsigned int __umulhi(unsigned int a, unsigned int b) {
     return static_cast<unsigned int>(static_cast<std::uint64_t>(a) * b >> 32);
 }
+// Float arithmetic that rounds to nearest; harness.py has the compiler fuse nothing.
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __int2float_rn(int a) { return static_cast<float>(a); }
+inline float __uint_as_float(unsigned int bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline unsigned int __float_as_uint(float value) {
+    unsigned int bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 
 namespace harness {
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "kernels_cuda"
 BUILD = HERE.parents[1] / "build" / "cuda_harness"
 SPACES = ("global load", "global store", "shared load", "shared store")
-FLAGS = ("-std=c++17", "-O1", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
+FLAGS = ("-std=c++17", "-O1", "-fno-strict-aliasing", "-ffp-contract=off", "-Wall", "-Wextra", "-Wno-unknown-pragmas")
 
 
 class KernelError(AssertionError):
@@ -64,13 +64,13 @@ def host_kernel(kernel: Kernel, folder: Path = KERNELS) -> ctypes.CDLL:
         "-shared",
         "-fPIC",
         *("-include", str(HERE / "harness.hpp")),
-        f"-DXASCEND_WORD={kernel.word}",
+        *kernel.definitions,
         f'-DKERNEL_FILE="{folder / kernel.file}"',
         f"-DKERNEL_ENTRY={kernel.entry}",
         str(HERE / "harness.cpp"),
     ]
     digest = hashlib.sha256("\0".join(command).encode() + b"\0".join(p.read_bytes() for p in sources)).hexdigest()[:16]
-    library = BUILD / f"{kernel.entry}_{kernel.word}_{digest}.so"
+    library = BUILD / f"{kernel.entry}_{digest}.so"
     if not library.is_file():
         BUILD.mkdir(parents=True, exist_ok=True)
         made = library.with_suffix(f".{id(kernel)}.tmp")

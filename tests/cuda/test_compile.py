@@ -24,10 +24,11 @@ class Entry:
     stores: tuple[int, ...]
 
 
-# Per file, the words it is compiled for and its kernels.
+# Per file, the words and macros it is compiled with, and its kernels.
+PLAIN = tuple((word, ()) for word in WORDS)
 FILES = {
-    "runs.cu": (WORDS, (Entry("runs", (16,), (16,)),)),
-    "tiles.cu": (WORDS, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
+    "runs.cu": (PLAIN, (Entry("runs", (16,), (16,)),)),
+    "tiles.cu": (PLAIN, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
 }
 
 
@@ -40,23 +41,25 @@ def test_every_file_is_here() -> None:
     assert set(FILES) == {path.name for path in source_folder().glob("*.cu")}
 
 
-@pytest.mark.parametrize(("file", "word"), [(file, word) for file, (words, _) in FILES.items() for word in words])
-def test_no_spills_and_no_local_memory(compiler, file: str, word: int) -> None:
+@pytest.mark.parametrize(
+    ("file", "word", "macros"), [(file, *build) for file, (builds, _) in FILES.items() for build in builds]
+)
+def test_no_spills_and_no_local_memory(compiler, file: str, word: int, macros: tuple) -> None:
     """Each word size for one architecture here, for all of them below."""
-    check(compiler, file, word, 90)
+    check(compiler, file, word, macros, 90)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", [a for a in ARCHITECTURES if a != 90])
 @pytest.mark.parametrize("file", FILES)
 def test_all_architectures(compiler, file: str, architecture: int) -> None:
-    for word in FILES[file][0]:
-        check(compiler, file, word, architecture)
+    for build in FILES[file][0]:
+        check(compiler, file, *build, architecture)
 
 
-def check(compiler, file: str, word: int, architecture: int) -> None:
-    compiled = compiler(file, word, architecture)
+def check(compiler, file: str, word: int, macros: tuple, architecture: int) -> None:
     _, entries = FILES[file]
+    compiled = compiler(Kernel(file, entries[0].name, word, macros), architecture)
     assert set(compiled.stack) == {entry.name for entry in entries}
     assert set(compiled.stack.values()) == {0}, compiled.stack
     assert set(compiled.spills.values()) == {0}, compiled.spills

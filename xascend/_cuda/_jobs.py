@@ -63,11 +63,17 @@ PADDING = np.dtype([("of", "u4", 4)])
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """An entry of a source file, compiled for words of `word` bytes."""
+    """An entry of a source file, compiled for words of `word` bytes and with macros of its own."""
 
     file: str
     entry: str
     word: int
+    macros: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """What a compiler is told of it."""
+        return (f"-DXASCEND_WORD={self.word}", *(f"-DXASCEND_{name}={value}" for name, value in self.macros))
 
 
 @dataclass(frozen=True, slots=True)

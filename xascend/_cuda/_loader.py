@@ -49,5 +49,5 @@ def get_function(kernel: Kernel, device: int, /) -> Any:
     """Return a kernel compiled for `device`, which must be the current one; a compiler's complaint is raised."""
     import cupy
 
-    options = ("-std=c++17", f"-DXASCEND_WORD={kernel.word}")
+    options = ("-std=c++17", *kernel.definitions)
     return cupy.RawModule(code=read_source(kernel.file), options=options).get_function(kernel.entry)
