@@ -96,8 +96,8 @@ def spoiling(names: set[int]) -> Callable:
     """Return a converter that spoils tensors with so many columns."""
     convert_slab = tasks.convert_slab
 
-    def spoil(plan: Any, x: Any, out: Any, device: Any) -> None:
-        convert_slab(plan, x, out, device)
+    def spoil(plan: Any, x: Any, out: Any) -> None:
+        convert_slab(plan, x, out)
         if plan.sizes[-1] in names:
             out.reshape(-1)[5] = 77
 

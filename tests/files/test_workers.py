@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import sys
-import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +14,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-import xascend
-from xascend import Format, files
-from xascend._execute import execute
-from xascend._plan import make_plan
-from xascend.files import device, tasks
-from xascend.files.device import as_device
+from xascend import files
+from xascend.files import tasks
 
 ND_NZ = {"src_format": "ND", "dst_format": "NZ"}
 
@@ -104,73 +99,6 @@ def test_a_scheduler_that_is_not_there(source: Path, tmp_path: Path, monkeypatch
     with pytest.raises(ValueError, match=r"needs Dask, which cannot be imported .*; install xascend\[distributed\]"):
         files.convert(source, tmp_path / "y.safetensors", scheduler="tcp://127.0.0.1:9", **ND_NZ)
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
-
-
-class FakeError(RuntimeError):
-    pass
-
-
-def fake_cupy(count: int | None) -> types.ModuleType:
-    """Return a CuPy with so many devices, or without a driver."""
-
-    def device_count() -> int:
-        if count is None:
-            raise FakeError("cudaErrorNoDevice: no CUDA-capable device is detected")
-        return count
-
-    module = types.ModuleType("cupy")
-    runtime = types.SimpleNamespace(getDeviceCount=device_count, CUDARuntimeError=FakeError)
-    module.cuda = types.SimpleNamespace(runtime=runtime)  # type: ignore[attr-defined]
-    return module
-
-
-def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert as_device("auto") is as_device("cpu") is None
-    for text in ("cuda:", "cuda:-1", "CUDA", "gpu", ""):
-        with pytest.raises(ValueError, match="`device` must be auto, cpu, cuda or cuda:N"):
-            as_device(text)
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(ValueError, match=r"cuda needs CuPy, which cannot be imported .*; install xascend\[cuda12\]"):
-        as_device("cuda")
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(None))
-    with pytest.raises(ValueError, match="cuda:0 needs a CUDA driver and device: cudaErrorNoDevice"):
-        as_device("cuda:0")
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(2))
-    assert (as_device("cuda"), as_device("cuda:1")) == (0, 1)
-    with pytest.raises(ValueError, match="cuda:2 is not there: CUDA devices are numbered from 0, and there are 2"):
-        as_device("cuda:2")
-
-
-class HostArray(np.ndarray):
-    """Stands for an array on a device, in host memory."""
-
-    def get(self, out: np.ndarray) -> None:
-        out[...] = self
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "complex128"])
-def test_the_way_to_a_device_and_back(monkeypatch: pytest.MonkeyPatch, counting: Callable, dtype: str) -> None:
-    module: Any = fake_cupy(1)
-    module.asarray = lambda x: np.array(x)
-    module.cuda.Device = lambda number: contextlib.nullcontext(number)
-    monkeypatch.setitem(sys.modules, "cupy", module)
-    monkeypatch.setattr(device, "execute", lambda *arguments: execute(*arguments).view(HostArray))
-    x = counting((20, 40), dtype)
-    plan = make_plan(Format.ND, Format.FRACTAL_NZ, x.shape, None, 8 * x.itemsize, None, 1)
-    out = np.empty(plan.dst_shape, x.dtype)
-    device.convert_slab(plan, x, out, 0)
-    assert out.tobytes() == xascend.nd_to_nz(x).tobytes()
-
-
-@pytest.mark.gpu
-def test_by_way_of_a_device(source: Path, tmp_path: Path) -> None:
-    try:
-        as_device("cuda")
-    except ValueError as error:
-        pytest.skip(str(error))
-    files.convert(source, tmp_path / "y.safetensors", **ND_NZ)
-    files.convert(source, tmp_path / "z.safetensors", device="cuda", verify=True, **ND_NZ)
-    assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
 
 
 def test_nothing_heavy_is_imported_for_local_work(

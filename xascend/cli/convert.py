@@ -56,6 +56,9 @@ def convert(
     ] = False,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler: tcp://host:port.")] = None,
     max_memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of all slabs in flight.")] = "256M",
+    device_memory: Annotated[
+        str, typer.Option(metavar="SIZE", help="Memory of the CUDA device that all slabs in flight take at most.")
+    ] = "1GiB",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -86,6 +89,7 @@ def convert(
             dry_run=dry_run,
             scheduler=scheduler,
             max_bytes=as_bytes(max_memory),
+            device_memory=as_bytes(device_memory),
             progress=progress,
         )
     status = 1 if report.failed else 0

@@ -13,7 +13,7 @@ from typing import Any
 from xascend._plan import as_shape, as_size
 from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import NOT_CHOSEN, Choice, Request, choose
-from xascend.files.device import as_device, executor_of_slabs
+from xascend.files.device import Share, as_device, executor_of_slabs, free_bytes
 from xascend.files.existing import Pending, check_outputs
 from xascend.files.index import index_text, require_covered
 from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, verify_job, write_job
@@ -21,16 +21,19 @@ from xascend.files.record import FileRecord, Stamp
 from xascend.files.report import Report, TensorReport
 from xascend.files.safetensors import list_safetensors, read_metadata
 from xascend.files.sources import Layout, find_files, list_tensors
+from xascend.files.streaming import cut, device_bytes
 from xascend.files.tasks import release_memory
 from xascend.files.tensor import StoredTensor, as_dtype, has_order
 from xascend.files.workers import workers
 from xascend.formats import as_format
 
-__all__ = ["DEFAULT_MAX_BYTES", "convert"]
+__all__ = ["DEFAULT_DEVICE_MEMORY", "DEFAULT_MAX_BYTES", "convert"]
 
 DEFAULT_MAX_BYTES = 256 << 20
-Taken = tuple[str, Mapping[str, str]]  # executor, and why not those before it
+DEFAULT_DEVICE_MEMORY = 1 << 30
 _CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
+
+Taken = tuple[str, Mapping[str, str]]  # executor, and why not those before it
 
 
 def convert(
@@ -53,6 +56,7 @@ def convert(
     dry_run: bool = False,
     scheduler: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
+    device_memory: int = DEFAULT_DEVICE_MEMORY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Convert the tensors of a file, a checkpoint in shards or a folder from one storage format to another.
@@ -81,7 +85,8 @@ def convert(
         Globs on tensor names; tensors not chosen, and those that the formats cannot hold, are copied unchanged
         (left out where the output is a ``.npy`` or ``.bin`` file, which holds one tensor).
     device
-        ``"auto"`` and ``"cpu"``: host memory. ``"cuda"`` or ``"cuda:N"``: each slab by way of that device.
+        ``"auto"`` and ``"cpu"``: host memory. ``"cuda"`` or ``"cuda:N"``: slab after slab by way of that device, with
+        copies and kernels overlapped.
     jobs
         Threads, at least 1.
     resume
@@ -99,6 +104,9 @@ def convert(
     max_bytes
         Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut
         (FRACTAL_Z with groups and FRACTAL_Z_C04 do not); `verify` takes about six times as much.
+    device_memory
+        Bytes of the device that all slabs in flight take together, at most; never more than it has free. It must
+        hold all of a tensor where the formats do not let it be cut.
     progress
         Called with the bytes written so far and in total.
 
@@ -142,7 +150,14 @@ def convert(
         _globs("exclude", exclude),
     )
     jobs, max_bytes = as_size("jobs", jobs), as_size("max_bytes", max_bytes)
+    device_memory = as_size("device_memory", device_memory)
     number = as_device(device)
+    share = None if number is None else Share(number, min(device_memory, free_bytes(number)) // jobs)
+    part_bytes = max(1, max_bytes // jobs)
+    if share is not None:
+        part_bytes = min(part_bytes, share.nbytes)
+    elif scheduler is None:
+        part_bytes = min(part_bytes, _CACHED_BYTES)
     started = time.monotonic()
     layout = find_files(Path(src), Path(dst))
     pending = check_outputs(layout, request, resume, overwrite)
@@ -151,6 +166,8 @@ def convert(
     again = _plan(listed, pending.complete, request) if verify else []
     if planned:
         _require_work(planned)
+    if share is not None:
+        _require_room(planned, share, part_bytes)
     taken = executor_of_slabs(number)
     reports = [_report(choice, job, taken) for job in planned for choice in job.choices]
     written: list[str] = []
@@ -166,12 +183,9 @@ def convert(
                 progress(done, total)
 
         with _folders(pending.layout), workers(jobs, scheduler) as run:
-            slab_bytes = max(1, max_bytes // jobs)
-            if number is None and scheduler is None:
-                slab_bytes = min(slab_bytes, _CACHED_BYTES)
-            settings = Settings(run, number, slab_bytes, verify, pending.replaceable, on_bytes)
+            settings = Settings(run, share, part_bytes, verify, pending.replaceable, on_bytes)
             reports, written, moved = _write_all(planned, settings, taken)
-            spoiled = _verify_again(again, slab_bytes, taken)
+            spoiled = _verify_again(again, part_bytes, taken)
             reports += spoiled
             if len(written) == len(planned) and not spoiled:
                 written += _write_others(layout, pending)
@@ -220,6 +234,21 @@ def _require_work(jobs: list[Job]) -> None:
         raise ValueError(
             "there is nothing to convert: " + "; ".join(reversed(shown)) + (f" (and {more} more)" if more else "")
         )
+
+
+def _require_room(jobs: list[Job], share: Share, max_bytes: int) -> None:
+    """Raise ValueError where a part of a tensor, as small as its formats allow, needs more of the device."""
+    for choice in (choice for job in jobs for choice in job.choices):
+        if choice.plan is None:
+            continue
+        itemsize = choice.tensor.dtype.itemsize
+        needed = device_bytes(cut(choice.plan, itemsize, max_bytes), itemsize)
+        if needed > share.nbytes:
+            raise ValueError(
+                f"`device_memory` must leave each of the `jobs` at least {needed} bytes of free memory of the device "
+                f"for {choice.tensor.name}, which {choice.plan.src_format.value} to {choice.plan.dst_format.value} "
+                f"does not let be cut further, got {share.nbytes}; or take device cpu"
+            )
 
 
 def _report(choice: Choice, job: Job, taken: Taken) -> TensorReport:

@@ -1,18 +1,19 @@
-"""Where a slab is converted: in host memory by NumPy, or on a CUDA device by CuPy."""
+"""CUDA devices by way of CuPy: which of them there are, and the queues and memory that streaming needs of one."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from xascend._dispatch import array_namespace
 from xascend._execute import choose_executor, execute
 from xascend._plan import Plan
+from xascend.files.streaming import Bytes, Mark
 
-__all__ = ["as_device", "convert_slab", "executor_of_slabs"]
+__all__ = ["Cuda", "Share", "as_device", "executor_of_slabs", "free_bytes"]
 
 
 def as_device(device: str, /) -> int | None:
@@ -40,7 +41,7 @@ def as_device(device: str, /) -> int | None:
 
 
 def executor_of_slabs(device: int | None, /) -> tuple[str, dict[str, str]]:
-    """Return the name of the executor that `convert_slab` takes, and why those before it do not take the call."""
+    """Return the name of the executor that slabs are given to, and why those before it do not take the call."""
     if device is None:
         return choose_executor(np.empty(0, np.uint8), None)
     import cupy
@@ -49,17 +50,92 @@ def executor_of_slabs(device: int | None, /) -> tuple[str, dict[str, str]]:
         return choose_executor(cupy.asarray(np.empty(0, np.uint8)), None)
 
 
-def convert_slab(plan: Plan, x: npt.NDArray[Any], out: npt.NDArray[Any], device: int | None, /) -> None:
-    """Convert a part into `out`, both in host memory, on the CPU or by way of a device; padding is zero."""
-    zero: Any = np.zeros((), x.dtype)[()]
-    if device is None:
-        execute(plan, x, np, zero, out)
-        return
+def free_bytes(number: int, /) -> int:
+    """Return the memory of a device that nobody has taken."""
     import cupy
 
-    word: np.dtype[Any] = np.dtype(f"u{x.dtype.itemsize}") if x.dtype.itemsize < 16 else np.dtype("c16")
-    zero_word: Any = np.zeros((), word)[()]
-    with cupy.cuda.Device(device):  # moved as words of its size: CuPy does not know every type
-        moved = cupy.asarray(np.ascontiguousarray(x).view(word))
-        result = execute(plan, moved, array_namespace("x", moved), zero_word, None)
-        result.get(out=out.view(word))
+    with cupy.cuda.Device(number):
+        free: int = cupy.cuda.runtime.memGetInfo()[0]
+    return free
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one thread may use of a device: its number, and bytes of its memory."""
+
+    number: int
+    nbytes: int
+
+
+class Cuda:
+    """A CUDA device as streaming sees it: memory that no pool keeps, and streams of CuPy."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def pinned(self, nbytes: int, /) -> Bytes:
+        """Return page-locked host memory."""
+        import cupy
+
+        with cupy.cuda.Device(self._number):
+            memory = cupy.cuda.PinnedMemory(nbytes)
+        return np.ndarray((nbytes,), np.uint8, cupy.cuda.PinnedMemoryPointer(memory, 0))
+
+    def memory(self, nbytes: int, /) -> Any:
+        """Return memory of the device, whose address is a multiple of 256 bytes."""
+        import cupy
+
+        with cupy.cuda.Device(self._number):
+            return cupy.cuda.MemoryPointer(cupy.cuda.Memory(nbytes), 0)
+
+    def queue(self) -> _Stream:
+        """Return a new stream."""
+        return _Stream(self._number)
+
+
+class _Stream:
+    """A stream that does not wait for the default one."""
+
+    def __init__(self, number: int) -> None:
+        import cupy
+
+        self._device = cupy.cuda.Device(number)
+        with self._device:
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+
+    def upload(self, target: Any, source: Bytes, /) -> None:
+        """Copy pinned memory to the device."""
+        with self._device:
+            target.copy_from_host_async(source.ctypes.data, source.nbytes, self._stream)
+
+    def convert(self, plan: Plan, word: np.dtype[Any], source: Any, target: Any, /) -> None:
+        """Convert by the executor that arrays of CuPy get."""
+        import cupy
+
+        zero: Any = np.zeros((), word)
+        with self._device, self._stream:
+            x, out = cupy.ndarray(plan.src_shape, word, source), cupy.ndarray(plan.dst_shape, word, target)
+            execute(plan, x, array_namespace("x", x), zero, out)
+
+    def download(self, target: Bytes, source: Any, /) -> None:
+        """Copy from the device to pinned memory."""
+        with self._device:
+            source.copy_to_host_async(target.ctypes.data, target.nbytes, self._stream)
+
+    def mark(self) -> Mark:
+        """Return an event that leaves the processor to others while it is waited for."""
+        import cupy
+
+        with self._device:
+            event = cupy.cuda.Event(block=True, disable_timing=True)
+            event.record(self._stream)
+        return _Event(event)
+
+
+class _Event:
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def wait(self) -> None:
+        """Wait until the device has come to the event."""
+        self._event.synchronize()

@@ -12,6 +12,7 @@ from pathlib import Path
 from xascend._dtypes import resolve_dtype
 from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import Choice
+from xascend.files.device import Share
 from xascend.files.npy import npy_header
 from xascend.files.npz import damaged_members, member_info
 from xascend.files.record import FileRecord, Fingerprint, Record, Stamp, sidecar_path
@@ -39,7 +40,7 @@ class Settings:
     """How an output file is written."""
 
     run: Run
-    device: int | None
+    device: Share | None
     max_bytes: int
     verify: bool
     replaceable: Container[Path]
@@ -160,9 +161,10 @@ def _write_archive(job: Job, temporary: Path, target: Target, settings: Settings
                 with archive.open(member_info(name), "w", force_zip64=True) as stream:
                     stream.write(npy_header(choice.tensor.dtype, choice.shape))
                     for task in tasks_of(choice, 0, target, settings.max_bytes):
-                        for data in produce(task):
-                            stream.write(data)
-                            settings.on_bytes(data.nbytes)
+                        with closing(produce(task)) as produced:
+                            for data in produced:
+                                stream.write(data)
+                                settings.on_bytes(data.nbytes)
     except OSError as error:
         raise type(error)(error.errno, f"cannot write: {error.strerror}", str(job.out)) from error
     except Exception as error:
