@@ -50,7 +50,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_kernels(environment: dict[str, str]) -> None:
-    names = ("equality", "memory_access", "threads", "quantise", "quantise_fixpipe")
+    names = ("equality", "memory_access", "threads", "quantise", "quantise_fixpipe", "instructions")
     tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in names]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -23,6 +23,7 @@ __all__ = [
     "integer_dtype",
     "is_writable",
     "locate",
+    "owner_of",
     "require_addressable",
     "require_apart",
     "require_buffer",
@@ -108,15 +109,19 @@ def locate(arrays: list[Any]) -> Places:
 def _locate_numpy(arrays: list[Any]) -> tuple[list[int], list[int]]:
     addresses = _numpy_addresses(arrays)
     bases = [x.base for x in arrays]
-    owner_of: dict[int, int] = {}
-    for base in {id(base): base for base in bases}.values():  # views of one buffer have one base
-        owner = base
-        while isinstance(owner, np.ndarray) and isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        if isinstance(owner, np.ndarray):
-            owner_of[id(base)] = _numpy_addresses([owner])[0]
-    owners = [owner_of.get(id(base), address) for base, address in zip(bases, addresses, strict=True)]
+    origins = {}
+    for base, x in {id(base): (base, x) for base, x in zip(bases, arrays, strict=True)}.values():
+        if isinstance(base, np.ndarray):  # views of one buffer have one base
+            origins[id(base)] = _numpy_addresses([owner_of(x)])[0]
+    owners = [origins.get(id(base), address) for base, address in zip(bases, addresses, strict=True)]
     return owners, [address - owner for address, owner in zip(addresses, owners, strict=True)]
+
+
+def owner_of(x: Any) -> Any:
+    """Return the NumPy array that owns the memory of another, or borrows it from something that is no array."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
 
 
 def _numpy_addresses(arrays: list[Any]) -> list[int]:

@@ -11,33 +11,34 @@ from numpy.typing import NDArray
 from xascend._dispatch import array_namespace
 from xascend.ascendc._blocks import BlockMap
 from xascend.ascendc._memory import half_block_window, integer_dtype
-from xascend.ascendc._plan import Plan
+from xascend.ascendc._plan import Plan, dst_groups, src_groups
 
 __all__ = ["gather", "scatter", "write_half_blocks"]
 
 
 def gather(plan: Plan, anchors: dict[int, tuple[int, Any]]) -> Any:
     """Return what the sources hold, as integers: one row for each entry, repeat after repeat."""
-    rows = []
-    for group in plan.src:
+    rows, groups = [], src_groups(plan)
+    for group in groups:
         start, array = anchors[group.owner]
         window = half_block_window(array, group.low - start, group.length)
         taken = _pick(window, group.map.where).reshape(len(group.entries), -1)
         rows.append(taken.view(integer_dtype(array)))
     if len(rows) == 1:
         return rows[0]
-    order = np.argsort(np.concatenate([group.entries for group in plan.src]))
+    order = np.argsort(np.concatenate([group.entries for group in groups]))
     return _pick(array_namespace("src_list", rows[0]).concat(rows), order)
 
 
 def scatter(plan: Plan, anchors: dict[int, tuple[int, Any]], values: Any) -> None:
     """Write integers that come in the order (repeat, entry)."""
-    for group in plan.dst:
+    groups = dst_groups(plan)
+    for group in groups:
         start, array = anchors[group.owner]
         part = values
-        if len(plan.dst) > 1:
+        if len(groups) > 1:
             entries = _place_index(np.array(group.entries), values)
-            part = values.reshape(plan.repeats, sum(len(other.entries) for other in plan.dst), -1)[:, entries]
+            part = values.reshape(plan.repeats, sum(len(other.entries) for other in groups), -1)[:, entries]
         write_half_blocks(half_block_window(array, group.low - start, group.length), group.map, part.reshape(-1))
 
 

@@ -1,6 +1,7 @@
 """The plan of one TransDataTo5HD: every check of addresses, and the maps of what is read and written.
 
-Integers only, no arrays: plans are cached, and a call that repeats one pays for its moves alone.
+Integers only, no arrays: plans are cached, and a call that repeats one pays for its moves alone. The maps are made for
+the executors that index arrays; the others take the addresses as they are.
 """
 
 from __future__ import annotations
@@ -12,11 +13,28 @@ from typing import NamedTuple, TypeAlias
 from xascend.ascendc._blocks import BlockMap, gather_map, overlap_fault, scatter_map
 from xascend.ascendc._memory import BLOCK, HALF, Places, require_apart
 
-__all__ = ["Group", "Plan", "make_plan"]
+__all__ = ["Group", "Plan", "Side", "dst_groups", "make_plan", "src_groups"]
 
 _PLANS_KEPT = 128
 
 _MakeMap: TypeAlias = Callable[[tuple[int, ...], int, int, tuple[int, ...]], BlockMap]
+
+
+class Side(NamedTuple):
+    """One of the two lists: where entries effectively start, the stride of the repeats in blocks, and the halves."""
+
+    owners: tuple[int, ...]
+    starts: tuple[int, ...]
+    stride: int
+    halves: tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """What one instruction reads and writes, and that it may."""
+
+    repeats: int
+    dst: Side
+    src: Side
 
 
 class Group(NamedTuple):
@@ -27,22 +45,6 @@ class Group(NamedTuple):
     low: int  # bytes from the owner's start to the window that the map counts in
     length: int  # half blocks in the window
     map: BlockMap
-
-
-class Plan(NamedTuple):
-    """What one instruction reads and writes."""
-
-    repeats: int
-    dst: tuple[Group, ...]
-    src: tuple[Group, ...]
-
-
-class _Side(NamedTuple):
-    """One of the two lists: where its entries effectively start, and the stride of the repeats in blocks."""
-
-    owners: tuple[int, ...]
-    starts: tuple[int, ...]
-    stride: int
 
 
 @functools.lru_cache(maxsize=_PLANS_KEPT)
@@ -58,17 +60,13 @@ def make_plan(
     """
     entries = len(places.starts) // 2
     require_apart(places)
-    dst = _make_side("dst_list", Places(*(field[:entries] for field in places)), repeats, strides[0])
-    src = _make_side("src_list", Places(*(field[entries:] for field in places)), repeats, strides[1])
+    dst = _make_side("dst_list", Places(*(field[:entries] for field in places)), repeats, strides[0], halves[0])
+    src = _make_side("src_list", Places(*(field[entries:] for field in places)), repeats, strides[1], halves[1])
     _require_overlap_rule(dst, src, repeats)
-    return Plan(
-        repeats,
-        _make_groups(dst, repeats, halves[0], scatter_map),
-        _make_groups(src, repeats, halves[1], gather_map),
-    )
+    return Plan(repeats, dst, src)
 
 
-def _make_side(name: str, places: Places, repeats: int, stride: int) -> _Side:
+def _make_side(name: str, places: Places, repeats: int, stride: int, halves: tuple[int, ...]) -> Side:
     # The documents: with one repeat the effective start is the given address plus one stride.
     lead, stride = (stride, 0) if repeats == 1 else (0, stride)
     end = BLOCK * (lead + stride * (repeats - 1) + 1)
@@ -83,10 +81,10 @@ def _make_side(name: str, places: Places, repeats: int, stride: int) -> _Side:
                 f"`{name}[{entry}]` must hold a block in every repeat: from byte {start}, the last one is bytes "
                 f"[{start + end - BLOCK}, {start + end}), and the view or `ub` ends at byte {stop}"
             )
-    return _Side(places.owners, tuple(start + BLOCK * lead for start in places.starts), stride)
+    return Side(places.owners, tuple(start + BLOCK * lead for start in places.starts), stride, halves)
 
 
-def _require_overlap_rule(dst: _Side, src: _Side, repeats: int) -> None:
+def _require_overlap_rule(dst: Side, src: Side, repeats: int) -> None:
     starts = list(zip(dst.owners, dst.starts, strict=True))
     if not set(dst.owners).isdisjoint(src.owners):
         starts += zip(src.owners, src.starts, strict=True)
@@ -102,7 +100,19 @@ def _require_overlap_rule(dst: _Side, src: _Side, repeats: int) -> None:
         raise ValueError(f"`dst_list` and `src_list` overlap against the rule of the Unified Buffer: {fault}")
 
 
-def _make_groups(side: _Side, repeats: int, halves: tuple[int, ...], make_map: _MakeMap) -> tuple[Group, ...]:
+@functools.lru_cache(maxsize=_PLANS_KEPT)
+def dst_groups(plan: Plan) -> tuple[Group, ...]:
+    """Return the destinations, memory by memory."""
+    return _make_groups(plan.dst, plan.repeats, scatter_map)
+
+
+@functools.lru_cache(maxsize=_PLANS_KEPT)
+def src_groups(plan: Plan) -> tuple[Group, ...]:
+    """Return the sources, memory by memory."""
+    return _make_groups(plan.src, plan.repeats, gather_map)
+
+
+def _make_groups(side: Side, repeats: int, make_map: _MakeMap) -> tuple[Group, ...]:
     groups = []
     for owner in dict.fromkeys(side.owners):
         entries = tuple(entry for entry, other in enumerate(side.owners) if other == owner)
@@ -110,5 +120,5 @@ def _make_groups(side: _Side, repeats: int, halves: tuple[int, ...], make_map: _
         low = min(starts)
         blocks = tuple((start - low) // BLOCK for start in starts)
         length = (max(starts) - low + BLOCK * (side.stride * (repeats - 1) + 1)) // HALF
-        groups.append(Group(entries, owner, low, length, make_map(blocks, repeats, side.stride, halves)))
+        groups.append(Group(entries, owner, low, length, make_map(blocks, repeats, side.stride, side.halves)))
     return tuple(groups)

@@ -10,6 +10,7 @@ import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace
 from xascend._ranges import require_in_range
+from xascend.ascendc import _native
 from xascend.ascendc._blocks import scatter_map
 from xascend.ascendc._memory import (
     BLOCK,
@@ -146,8 +147,12 @@ def brcb(
     if repeats == 0:
         warnings.warn("`repeat_times` is 0: nothing is written", UserWarning, stacklevel=2)
         return dst
-    itemsize = _require_arrays(dst, src, product)
     block_stride, repeat_stride = int(params.dst_blk_stride), int(params.dst_rep_stride)
+    if block_stride and type(dst) is type(src) is np.ndarray and dst.dtype is src.dtype:
+        itemsize = _require_element(dst, product)
+        if _native.brcb_if_plain(dst, src, repeats, (block_stride, repeat_stride), itemsize):
+            return dst
+    itemsize = _require_arrays(dst, src, product)
     blocks = tuple(entry * (block_stride or 1) for entry in range(_PER_REPEAT))
     reach = BLOCK * (blocks[-1] + 1 + (repeats - 1) * repeat_stride)
     count = _PER_REPEAT * repeats
@@ -160,6 +165,8 @@ def brcb(
             UserWarning,
             stacklevel=2,
         )
+    if _native.brcb(dst, src, repeats, (block_stride or 1, repeat_stride), itemsize):
+        return dst
     elements = src[:count].view(integer_dtype(src)).reshape(count, 1)
     copies = array_namespace("src", src).broadcast_to(elements, (count, BLOCK // itemsize)).reshape(-1)
     window = half_block_window(dst, 0, reach // HALF)
@@ -173,6 +180,10 @@ def _require_arrays(dst: Any, src: Any, product: Product | None) -> int:
     require_buffer("src", src)
     require_like("dst", dst, "src", src)
     require_writable("dst", dst)
+    return _require_element(dst, product)
+
+
+def _require_element(dst: Any, product: Product | None) -> int:
     dtype = array_dtype(dst, "dst")
     if dtype.bits not in (8, 16, 32, 64):
         raise TypeError(f"brcb copies elements of 8, 16, 32 or 64 bits, got {dtype.name}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from xascend._dtypes import resolve_dtype
 from xascend._ranges import require_flag, require_in_range
+from xascend.ascendc import _native
 from xascend.ascendc._moves import gather, scatter
 from xascend.ascendc._operands import read_operands
 from xascend.ascendc._plan import make_plan
@@ -180,6 +181,10 @@ def trans_data_to_5hd(
     if params.repeat_times == 0:
         warnings.warn("`repeat_times` is 0: nothing is moved", UserWarning, stacklevel=2)
         return dst_list if ub is None else ub
+    result = dst_list if ub is None else ub
+    plain = _native.read_plain(dst_list, src_list, ub)
+    if plain is not None and plain.carry_out(params, _require_element(plain.x, params, product)):
+        return result
     operands = read_operands(dst_list, src_list, ub)
     _, x = next(iter(operands.src_anchors.values()))
     itemsize = _require_element(x, params, product)
@@ -188,12 +193,14 @@ def trans_data_to_5hd(
         halves = ((int(params.dst_high_half),), (int(params.src_high_half),))
     strides = (int(params.dst_rep_stride), int(params.src_rep_stride))
     plan = make_plan(operands.places, int(params.repeat_times), strides, halves)
+    if _native.trans_data_to_5hd(plan, operands.dst_anchors, operands.src_anchors, itemsize):
+        return result
 
     # With the sources as 16 rows, repeat after repeat along each, every rule of the documents is one transpose:
     # a column, one element from each source, is a destination of 8- and 16-bit types, or two of 32-bit types.
     rows = gather(plan, operands.src_anchors)
     scatter(plan, operands.dst_anchors, rows.T.reshape(-1))
-    return dst_list if ub is None else ub
+    return result
 
 
 def _require_element(x: Any, params: TransDataTo5HDParams, product: Product | None) -> int:

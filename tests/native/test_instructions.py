@@ -1,0 +1,219 @@
+"""TransDataTo5HD and Brcb by the native library, and by NumPy and PyTorch without it: the same bytes or errors."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from ascendc.forms import FORMS, library, run
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from libraries import numpy_dtype, random_bits
+
+from xascend import ascendc
+from xascend.ascendc import _native
+
+LIBRARIES = ("numpy", "torch")
+SRC = [32 * block for block in range(16)]
+DST = [512 + address for address in SRC]
+
+
+@contextmanager
+def without_library() -> Iterator[None]:
+    with mock.patch.object(_native, "_library", return_value=None):
+        yield
+
+
+@contextmanager
+def counting() -> Iterator[dict[str, int]]:
+    """Count the calls into the library that moved something."""
+    found = _native._library()
+    assert found is not None
+    moved = dict.fromkeys(found._fields, 0)
+
+    def counted(name: str) -> Callable[..., Any]:
+        def function(*arguments: Any) -> Any:
+            result = getattr(found, name)(*arguments)
+            moved[name] += result is not False
+            return result
+
+        return function
+
+    with mock.patch.object(_native, "_library", return_value=type(found)(*map(counted, found._fields))):
+        yield moved
+
+
+def outcome(call: Callable[[], Any], *arrays: Any) -> Any:
+    """Return the error, or None, and the bytes of the arrays afterwards."""
+    error = None
+    try:
+        call()
+    except (TypeError, ValueError) as caught:
+        error = type(caught), str(caught)
+    return error, [np.asarray(x).tobytes() for x in arrays]
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_the_same_as_without_the_library(data: st.DataObject) -> None:
+    """Blocks close together, so that calls are plain, legal in another way, and against the rules in many ways."""
+    dtype = data.draw(st.sampled_from(("uint8", "uint16", "uint32")))
+    high = st.booleans() if dtype == "uint8" else st.just(False)
+    params = ascendc.TransDataTo5HDParams(
+        dst_high_half=data.draw(high),
+        src_high_half=data.draw(high),
+        repeat_times=data.draw(st.sampled_from((1, 2, 5))),
+        dst_rep_stride=data.draw(st.sampled_from((0, 1, 16, 17))),
+        src_rep_stride=data.draw(st.sampled_from((0, 1, 16, 17))),
+    )
+    apart = data.draw(st.sampled_from((-20, -1, 0, 3, 16, 40)))
+    src = [32 * (90 + block) for block in data.draw(st.permutations(range(17)))[:16]]
+    dst = [32 * apart + address for address in data.draw(st.permutations(src))]
+    spoilt, change = data.draw(st.integers(0, 15)), data.draw(st.sampled_from((0, 0, 0, 32, 16, -(1 << 20), 1 << 70)))
+    form = data.draw(st.sampled_from(FORMS if 0 <= change < 1 << 20 else ("ints",)))
+    dst[spoilt] += change
+    start = random_bits((32 * 160 // np.dtype(dtype).itemsize,), dtype)
+    lib = library(data.draw(st.sampled_from(LIBRARIES)), dtype)
+    by_library, by_arrays = lib.asarray(start.copy()), lib.asarray(start.copy())
+
+    made = outcome(lambda: run(form, by_library, dst, src, params), by_library)
+    with without_library():
+        expected = outcome(lambda: run(form, by_arrays, dst, src, params), by_arrays)
+    event(str(expected[0] and expected[0][1].split(":")[-1]))
+    assert made == expected
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bool", "bfloat16", "float8_e5m2", "uint32"])
+@pytest.mark.parametrize(
+    ("form", "name", "function"),
+    [
+        ("ints", "numpy", "trans_data_to_5hd_in_array"),
+        ("views", "numpy", "trans_data_to_5hd_of_views"),
+        ("uint64 arrays", "numpy", "trans_data_to_5hd"),
+        ("ints", "torch", "trans_data_to_5hd"),
+        ("views", "torch", "trans_data_to_5hd"),
+    ],
+)
+def test_the_library_runs(form: str, name: str, function: str, dtype: str) -> None:
+    start = random_bits((1024 // numpy_dtype(dtype).itemsize,), dtype)
+    ub = library(name, dtype).asarray(start.copy())
+    with counting() as moved:
+        run(form, ub, DST, SRC, ascendc.TransDataTo5HDParams())
+    assert {name for name, times in moved.items() if times} == {function}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32"])
+def test_in_place(form: str, dtype: str) -> None:
+    start = random_bits((1024 // np.dtype(dtype).itemsize,), dtype)
+    params = ascendc.TransDataTo5HDParams(repeat_times=2, dst_rep_stride=16, src_rep_stride=16)
+    by_library, by_numpy = start.copy(), start.copy()
+    with counting() as moved:
+        run(form, by_library, SRC[::-1], SRC, params)
+    assert moved["trans_data_to_5hd"] == 1
+    with without_library():
+        run(form, by_numpy, SRC[::-1], SRC, params)
+    assert by_library.tobytes() == by_numpy.tobytes()
+    assert by_library.tobytes() != start.tobytes()
+
+
+@pytest.fixture
+def guarded() -> np.ndarray:
+    """Return two pages of memory between two that must not be touched."""
+    if sys.platform == "win32":
+        pytest.skip("this system has no mprotect")
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 4 * page)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    assert protect(begin, page, 0) == protect(begin + 3 * page, page, 0) == 0
+    return np.frombuffer(memory, np.uint8, 2 * page, page)
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4])
+def test_nothing_is_read_or_written_beside_the_blocks(guarded: np.ndarray, itemsize: int) -> None:
+    ub = guarded.view(f"u{itemsize}")
+    low, high = SRC, [ub.nbytes - 1024 + address for address in SRC]
+    params = ascendc.TransDataTo5HDParams(repeat_times=2, dst_rep_stride=16, src_rep_stride=16)
+    for (dst, src), form in itertools.product(((low, high), (high, low), (low, low)), ("ints", "views")):
+        ub[:] = random_bits(ub.shape, ub.dtype.name)
+        expected = ub.copy()
+        with counting() as moved:
+            run(form, ub, dst, src, params)
+        assert sum(moved.values()) == 1
+        with without_library():
+            run(form, expected, dst, src, params)
+        assert ub.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8])
+def test_brcb_touches_nothing_beside_its_operands(guarded: np.ndarray, itemsize: int) -> None:
+    ub = guarded.view(f"u{itemsize}")
+    read = max(32 // itemsize, 8)
+    written = read * 32 // itemsize
+    for dst, src in ((slice(written), slice(-read, None)), (slice(-written, None), slice(read))):
+        ub[:] = random_bits(ub.shape, ub.dtype.name)
+        expected = ub.copy()
+        expected[dst] = np.repeat(ub[src], 32 // itemsize)
+        with counting() as moved:
+            ascendc.brcb(ub[dst], ub[src], read // 8)
+        assert moved["brcb_of_views"] == 1
+        assert ub.tobytes() == expected.tobytes()
+
+
+def test_pytorch_counts_the_change() -> None:
+    ub = library("torch", "int16").asarray(np.zeros(512, np.int16))
+    version = ub._version
+    run("views", ub, DST, SRC, ascendc.TransDataTo5HDParams())
+    assert ub._version > version
+    version = ub._version
+    ascendc.brcb(ub, ub[128:], 1)
+    assert ub._version > version
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_brcb_is_the_same_as_without_the_library(data: st.DataObject) -> None:
+    """Source and destination in one buffer: apart, in a gap of each other, or against the rules."""
+    dtype = data.draw(st.sampled_from(("uint8", "uint16", "uint32", "uint64")))
+    itemsize = np.dtype(dtype).itemsize
+    strides = data.draw(st.sampled_from(((1, 8), (2, 16), (3, 1), (1, 0))))
+    repeats = data.draw(st.sampled_from((1, 2, 5)))
+    dst, src = (data.draw(st.integers(0, 90)) * data.draw(st.sampled_from((32, 32, 32, 16))) // itemsize for _ in "ds")
+    start = random_bits((32 * 120 // itemsize,), dtype)
+    lib = library(data.draw(st.sampled_from(LIBRARIES)), "int64" if dtype == "uint64" else dtype)
+    params = ascendc.BrcbRepeatParams(*strides)
+    by_library, by_arrays = (lib.asarray(start.view(f"i{itemsize}").copy()) for _ in "ab")
+    made = outcome(lambda: ascendc.brcb(by_library[dst:], by_library[src:], repeats, params), by_library)
+    with without_library():
+        expected = outcome(lambda: ascendc.brcb(by_arrays[dst:], by_arrays[src:], repeats, params), by_arrays)
+    event(str(expected[0] and expected[0][1].split(" ")[1:4]))
+    assert made == expected
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bool", "bfloat16", "float32", "int64", "complex64"])
+@pytest.mark.parametrize(("name", "function"), [("numpy", "brcb_of_views"), ("torch", "brcb")])
+def test_the_library_runs_brcb(name: str, function: str, dtype: str) -> None:
+    lib = library(name, dtype)
+    src = lib.asarray(random_bits((24,), dtype))
+    dst = lib.asarray(np.zeros(3 * 8 * 32 // numpy_dtype(dtype).itemsize, numpy_dtype(dtype)))
+    with counting() as moved:
+        ascendc.brcb(dst, src, 3)
+    assert {name for name, times in moved.items() if times} == {function}
+
+
+def test_brcb_in_the_gaps_of_its_destination() -> None:
+    ub = np.arange(256, dtype=np.int16)
+    with counting() as moved:
+        ascendc.brcb(ub, ub[16:24], 1, ascendc.BrcbRepeatParams(2, 16))
+    assert moved["brcb"] == 1
+    assert ub.reshape(16, 16)[0::2].tolist() == [[value] * 16 for value in range(16, 24)]
