@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from cuda import coalescing  # noqa: E402 - from the tests' folder, put on the path above
+from cuda import coalescing, instruction_coalescing  # noqa: E402 - from the tests' folder, put on the path above
 
 HEAD = """\
 Coalescing of the CUDA kernels
@@ -28,9 +28,24 @@ the whole ones cut down along axes that only repeat, with the same alignments, t
 |---|---|---|---|---|---|---|---|---|
 """
 
+INSTRUCTIONS = """
+Instructions: all repeats of one are one launch. Loads and stores: bytes asked for / bytes of the sectors; an 8-bit
+transposition moves half of each data block, so that half of each sector is the best.
+
+| instructions | run as | type | kernels | launches | loads | stores | at best | ways |
+|---|---|---|---|---|---|---|---|---|
+"""
+
 
 def main() -> None:
-    """Print the table and write it."""
+    """Print the tables and write them."""
+    target = ROOT / "benchmarks" / "results" / "coalescing.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(HEAD + conversions() + INSTRUCTIONS + instructions(), encoding="utf-8")
+
+
+def conversions() -> str:
+    """Count the conversions; return rows of their table."""
     rows = []
     for case in coalescing.CASES:
         for dtype in coalescing.DTYPES:
@@ -42,9 +57,18 @@ def main() -> None:
                     f"| {case.whole} | {shape} | {src} to {dst} | {dtype} | {', '.join(m.kernels)} | {numbers} |"
                 )
                 print(rows[-1], flush=True)
-    target = ROOT / "benchmarks" / "results" / "coalescing.md"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+    return "\n".join(rows) + "\n"
+
+
+def instructions() -> str:
+    """Count the instructions; return rows of their table."""
+    rows = []
+    for case in instruction_coalescing.CASES:
+        m = instruction_coalescing.measure(case)
+        numbers = " | ".join(f"{n:.3f}" for n in (m.loads, m.stores, case.at_best, m.ways))
+        rows.append(f"| {case.what} | {case.part} | {case.dtype} | {', '.join(m.kernels)} | {m.launches} | {numbers} |")
+        print(rows[-1], flush=True)
+    return "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

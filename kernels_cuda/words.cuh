@@ -88,6 +88,11 @@ template <int Bytes>
 XASCEND_INSIDE Lanes<Bytes> load_global(const char* at, uint32 /*step*/) {
     return lanes_of(__ldg(reinterpret_cast<const Word<Bytes>*>(at)));
 }
+// Of memory that the launch also writes.
+template <int Bytes>
+XASCEND_INSIDE Lanes<Bytes> load_in_place(const char* at, uint32 /*step*/) {
+    return lanes_of(*reinterpret_cast<const Word<Bytes>*>(at));
+}
 template <int Bytes>
 XASCEND_INSIDE void store_global(char* at, const Lanes<Bytes>& value, uint32 /*step*/) {
     *reinterpret_cast<Word<Bytes>*>(at) = word_of(value);

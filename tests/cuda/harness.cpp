@@ -45,8 +45,8 @@ struct Memory {
 };
 
 // What is counted, in the order in which the caller's array has it: per space, instructions of a warp, and sectors
-// (global memory) or passes over the banks (shared memory).
-std::int64_t counts[2 * spaces];
+// (global memory) or passes over the banks (shared memory), and the bytes that the threads ask for.
+std::int64_t counts[spaces][3];
 std::vector<Access> accesses;
 std::vector<Fiber> fibers;
 std::vector<unsigned char> written;
@@ -176,13 +176,15 @@ void count_accesses() {
             ++end;
         }
         const Access *first = &accesses[i], *last = &accesses[i] + (end - i);
+        std::int64_t(&of)[3] = counts[a.space];
         if (a.space == global_load || a.space == global_store) {
-            counts[2 * a.space] += 1;
-            counts[2 * a.space + 1] += count_sectors(first, last);
+            of[0] += 1;
+            of[1] += count_sectors(first, last);
         } else {
-            counts[2 * a.space] += fewest_passes(first, last);
-            counts[2 * a.space + 1] += count_passes(first, last);
+            of[0] += fewest_passes(first, last);
+            of[1] += count_passes(first, last);
         }
+        of[2] += (last - first) * a.bytes;
         i = end;
     }
     accesses.clear();

@@ -79,6 +79,10 @@ inline Lanes<Bytes> load_global(const char* at, unsigned int step, int line = __
     return load_checked<Bytes>(harness::global_load, at, step, line);
 }
 template <int Bytes>
+inline Lanes<Bytes> load_in_place(const char* at, unsigned int step, int line = __builtin_LINE()) {
+    return load_checked<Bytes>(harness::global_load, at, step, line);
+}
+template <int Bytes>
 inline Lanes<Bytes> load_shared(const char* at, unsigned int step, int line = __builtin_LINE()) {
     return load_checked<Bytes>(harness::shared_load, at, step, line);
 }

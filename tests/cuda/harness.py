@@ -32,17 +32,20 @@ class KernelError(AssertionError):
 
 @dataclass
 class Counts:
-    """Per space, instructions of warps and what they cost: sectors of 32 bytes, or passes over the banks."""
+    """Per space, instructions of warps, what they cost (sectors of 32 bytes, or passes over the banks), and bytes."""
 
-    of: np.ndarray = field(default_factory=lambda: np.zeros((len(SPACES), 2), np.int64))
+    of: np.ndarray = field(default_factory=lambda: np.zeros((len(SPACES), 3), np.int64))
     kernels: Counter[str] = field(default_factory=Counter)
 
     def sectors(self, space: str) -> int:
         return int(self.of[SPACES.index(space), 1])
 
+    def bytes(self, space: str) -> int:
+        return int(self.of[SPACES.index(space), 2])
+
     def ways(self) -> float:
         """Return the average number of passes that a shared access takes, relative to one without conflicts."""
-        fewest, passes = self.of[2:].sum(axis=0)
+        fewest, passes, _ = self.of[2:].sum(axis=0)
         return float(passes / fewest) if fewest else 1.0
 
 
@@ -109,7 +112,7 @@ def run_kernel(
     memories = np.array(
         [(*bounds(x), is_written) for is_written, arrays in enumerate((reads, writes)) for x in arrays], np.int64
     )
-    found = np.zeros((len(SPACES), 2), np.int64)
+    found = np.zeros((len(SPACES), 3), np.int64)
     error = library.run_kernel(
         *(pointers.ctypes.data, memories.ctypes.data, len(memories)),
         *(blocks, threads, shared, descending, found.ctypes.data),

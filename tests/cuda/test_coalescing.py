@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cuda import coalescing, harness
+from cuda import coalescing, harness, instruction_coalescing
 
 
 @pytest.mark.parametrize("dtype", coalescing.DTYPES)
@@ -14,3 +14,12 @@ def test_sectors_and_banks(case: coalescing.Case, dtype: str) -> None:
         assert measured.loads >= min(case.efficiency, measured.loads_bound), measured
         assert measured.stores >= case.efficiency, measured
         assert measured.ways <= case.ways[measured.back], measured
+
+
+@pytest.mark.parametrize("case", instruction_coalescing.CASES, ids=str)
+def test_instructions(case: instruction_coalescing.Case) -> None:
+    harness.require_compiler()
+    measured = instruction_coalescing.measure(case)
+    assert measured.loads >= 0.95 * case.at_best, measured
+    assert measured.stores >= 0.95 * case.at_best, measured
+    assert measured.ways <= 1.15, measured

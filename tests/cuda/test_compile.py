@@ -27,8 +27,13 @@ class Entry:
 # Per file, the words and macros it is compiled with, and its kernels.
 PLAIN = tuple((word, ()) for word in WORDS)
 FILES = {
+    "brcb.cu": (PLAIN[:4], (Entry("brcb_aligned", (2, 4, 8), WORDS), Entry("brcb_unaligned", (), ()))),
     "runs.cu": (PLAIN, (Entry("runs", (16,), (16,)),)),
     "tiles.cu": (PLAIN, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
+    "transdata5hd.cu": (
+        PLAIN[:3],
+        (Entry("trans_data_to_5hd_aligned", WORDS, WORDS), Entry("trans_data_to_5hd_unaligned", (), ())),
+    ),
 }
 
 

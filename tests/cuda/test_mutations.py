@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda import harness
+from cuda.mutants import make_mutant
 from libraries import random_bits
 
 from xascend import _numpy
@@ -89,13 +89,7 @@ def test_the_kernels_as_they_are_pass() -> None:
 )
 def test_a_mutation_is_caught(name: str) -> None:
     harness.require_compiler()
-    file, old, new = MUTATIONS[name]
-    folder = harness.BUILD / "mutants" / name.replace(" ", "_")
-    shutil.copytree(harness.KERNELS, folder, dirs_exist_ok=True)
-    source = (harness.KERNELS / file).read_text(encoding="utf-8")
-    assert old in source
-    (folder / file).write_text(source.replace(old, new, 1), encoding="utf-8")
-    assert is_caught(folder)
+    assert is_caught(make_mutant(name, *MUTATIONS[name]))
 
 
 def test_what_the_harness_says() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xascend._cuda._arrays import (
+    address_of,
     as_contiguous,
     current_stream,
     empty_output,
@@ -20,11 +21,22 @@ from xascend._cuda._arrays import (
     memory_of,
     reason_not_memory,
 )
-from xascend._cuda._launches import THREADS, make_launches, make_padding, reason_not_direct
+from xascend._cuda._instructions import make_broadcast, make_transposition
+from xascend._cuda._launches import THREADS, Launch, make_launches, make_padding, reason_not_direct
 from xascend._cuda._loader import get_function
 from xascend._plan import Plan
 
-__all__ = ["is_on_device", "reason_unsupported", "run"]
+__all__ = [
+    "Launch",
+    "address_of",
+    "is_on_device",
+    "make_broadcast",
+    "make_transposition",
+    "reason_unsupported",
+    "run",
+    "run_instruction",
+    "takes",
+]
 
 Array = Any
 _DISABLE = "XASCEND_DISABLE_CUDA_KERNELS"
@@ -39,6 +51,11 @@ def reason_unsupported(x: Array, out: Array | None, /) -> str | None:
         if reason:
             return reason
     return reason_absent()
+
+
+def takes(x: Array, /) -> bool:
+    """Say whether the kernels carry out instructions on the memory of `x`."""
+    return type(x) is not np.ndarray and is_on_device(x) and reason_unsupported(x, None) is None
 
 
 @functools.cache
@@ -67,6 +84,13 @@ def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDA
             function = get_function(launch.kernel, device)
             function((launch.blocks,), (THREADS,), (src, dst, padding, launch.table), shared_mem=launch.shared)
     return result
+
+
+def run_instruction(launch: Launch, beside: Array, /) -> None:
+    """Launch an instruction, whose table says all, on the current stream of the library and device of `beside`."""
+    with current_stream(beside) as device:
+        function = get_function(launch.kernel, device)
+        function((launch.blocks,), (THREADS,), (launch.table,), shared_mem=launch.shared)
 
 
 def _run_contiguous(plan: Plan, x: Array, out: Array, pad_value: np.generic | npt.NDArray[Any]) -> Array:

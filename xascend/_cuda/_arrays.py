@@ -11,7 +11,15 @@ import array_api_compat as compat
 from xascend._cuda._jobs import SECTOR
 from xascend._cuda._launches import Memory
 
-__all__ = ["as_contiguous", "current_stream", "empty_output", "is_on_device", "memory_of", "reason_not_memory"]
+__all__ = [
+    "address_of",
+    "as_contiguous",
+    "current_stream",
+    "empty_output",
+    "is_on_device",
+    "memory_of",
+    "reason_not_memory",
+]
 
 Array = Any
 
@@ -38,13 +46,19 @@ def reason_not_memory(x: Array, name: str, /) -> str | None:
     return None
 
 
+def address_of(x: Array, /) -> int:
+    """Return the address of an array's first element."""
+    return int(x.data_ptr() if compat.is_torch_array(x) else x.data.ptr)
+
+
 def memory_of(x: Array, /) -> tuple[int, Memory]:
     """Return the address of an array's first element and how it lies in memory."""
+    address = address_of(x)
     if compat.is_torch_array(x):
-        address, itemsize = x.data_ptr(), x.element_size()
+        itemsize = x.element_size()
         strides = tuple(stride * itemsize for stride in x.stride())
     else:
-        address, itemsize, strides = x.data.ptr, x.dtype.itemsize, x.strides
+        itemsize, strides = x.dtype.itemsize, x.strides
     return address, Memory(tuple(x.shape), tuple(strides), itemsize, min(address & -address, SECTOR) or SECTOR)
 
 

@@ -7,12 +7,12 @@ An entry is one of the addresses of an instruction: 16 in TransDataTo5HD, 8 in B
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BlockMap", "gather_map", "overlap_fault", "scatter_map"]
+__all__ = ["BlockMap", "first_kept", "gather_map", "must_keep_order", "overlap_fault", "scatter_map"]
 
 _MAPS_KEPT = 128  # a map of 255 repeats has 64 KiB, so each cache stays under 16 MiB
 
@@ -50,6 +50,28 @@ def scatter_map(blocks: tuple[int, ...], repeats: int, stride: int, halves: tupl
     return BlockMap(_as_slice(index), None)
 
 
+@functools.lru_cache(maxsize=_MAPS_KEPT)
+def first_kept(blocks: tuple[int, ...], repeats: int, stride: int) -> tuple[int, ...]:
+    """Return for each destination the first repeat of those whose block no later repeat writes."""
+    if stride == 0:
+        return (repeats - 1,) * len(blocks)
+    kept = []
+    for block in blocks:
+        # another destination, or this one, comes here after so many repeats
+        after = [(block - other) // stride for other in blocks if block > other and (block - other) % stride == 0]
+        kept.append(max(0, repeats - min(after, default=repeats)))
+    return tuple(kept)
+
+
+@functools.lru_cache(maxsize=_MAPS_KEPT)
+def must_keep_order(dst: tuple[int, ...], src: tuple[int, ...], repeats: int, dst_stride: int, src_stride: int) -> bool:
+    """Say whether a repeat writes a block that an earlier one reads, so that they must not change places.
+
+    Both lists number the blocks of one memory; `src` is empty where the two sides share none.
+    """
+    return bool(src) and _earlier(_walk(src, repeats, src_stride), _walk(dst, repeats, dst_stride)) is not None
+
+
 def _as_slice(index: NDArray[np.intp]) -> NDArray[np.intp] | slice:
     """Return consecutive numbers, as the recipes of the documents give them, as a slice: no copy to read them."""
     if (np.diff(index) == 1).all():
@@ -71,25 +93,29 @@ def overlap_fault(
         return f"destinations {dst.index(dst[twin])} and {twin} of one repeat are the same block"
     if not src:
         return None
-    step = np.arange(repeats)[:, np.newaxis]
-    written = np.array(dst) + dst_stride * step
-    read = np.array(src) + src_stride * step
+    written, read = _walk(dst, repeats, dst_stride), _walk(src, repeats, src_stride)
     meet = (written[:, :, np.newaxis] == read[:, np.newaxis, :]).any(axis=(1, 2))
     same = (np.sort(written, axis=1) == np.sort(read, axis=1)).all(axis=1)
     torn = np.flatnonzero(meet & ~same)
     if torn.size:
         return f"in repeat {torn[0]} sources and destinations share some blocks but not all"
-    return _late_read(written, read)
-
-
-def _late_read(written: NDArray[Any], read: NDArray[Any]) -> str | None:
-    """Say which repeat reads what an earlier one has written; the arrays are (repeats, entries)."""
-    written_blocks, first = np.unique(written, return_index=True)
-    read_blocks, from_the_end = np.unique(read[::-1], return_index=True)
-    _, at_written, at_read = np.intersect1d(written_blocks, read_blocks, assume_unique=True, return_indices=True)
-    writer = first[at_written] // written.shape[1]
-    reader = len(read) - 1 - from_the_end[at_read] // read.shape[1]
-    late = np.flatnonzero(writer < reader)
-    if late.size:
-        return f"repeat {reader[late[0]]} reads a block that repeat {writer[late[0]]} has written"
+    late = _earlier(written, read)
+    if late is not None:
+        return f"repeat {late[1]} reads a block that repeat {late[0]} has written"
     return None
+
+
+def _walk(blocks: tuple[int, ...], repeats: int, stride: int) -> NDArray[np.intp]:
+    """Return the blocks of every entry in every repeat, as (repeats, entries)."""
+    return np.array(blocks, np.intp) + stride * np.arange(repeats, dtype=np.intp)[:, np.newaxis]
+
+
+def _earlier(one: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[int, int] | None:
+    """Return a repeat of `one` and a later one of `other` that touch one block, or None; both come from `_walk`."""
+    blocks_of_one, first = np.unique(one, return_index=True)
+    blocks_of_other, from_the_end = np.unique(other[::-1], return_index=True)
+    _, in_one, in_other = np.intersect1d(blocks_of_one, blocks_of_other, assume_unique=True, return_indices=True)
+    early = first[in_one] // one.shape[1]
+    late = len(other) - 1 - from_the_end[in_other] // other.shape[1]
+    found = np.flatnonzero(early < late)
+    return (int(early[found[0]]), int(late[found[0]])) if found.size else None

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from xascend.ascendc._blocks import BlockMap, gather_map, overlap_fault, scatter_map
 from xascend.ascendc._memory import BLOCK, HALF, Places, require_apart
 
-__all__ = ["Group", "Plan", "Side", "dst_groups", "make_plan", "src_groups"]
+__all__ = ["Group", "Plan", "Side", "dst_groups", "make_plan", "number_blocks", "src_groups"]
 
 _PLANS_KEPT = 128
 
@@ -84,7 +84,11 @@ def _make_side(name: str, places: Places, repeats: int, stride: int, halves: tup
     return Side(places.owners, tuple(start + BLOCK * lead for start in places.starts), stride, halves)
 
 
-def _require_overlap_rule(dst: Side, src: Side, repeats: int) -> None:
+def number_blocks(dst: Side, src: Side) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return numbers of the first repeat's blocks, from the lowest of each memory on.
+
+    The sources have none where the two sides share no memory.
+    """
     starts = list(zip(dst.owners, dst.starts, strict=True))
     if not set(dst.owners).isdisjoint(src.owners):
         starts += zip(src.owners, src.starts, strict=True)
@@ -94,8 +98,11 @@ def _require_overlap_rule(dst: Side, src: Side, repeats: int) -> None:
     # Blocks of different memories get numbers too far apart to meet.
     offset = {owner: rank << 40 for rank, owner in enumerate(origin)}
     numbers = tuple((start - origin[owner]) // BLOCK + offset[owner] for owner, start in starts)
-    entries = len(dst.starts)
-    fault = overlap_fault(numbers[:entries], numbers[entries:], repeats, dst.stride, src.stride)
+    return numbers[: len(dst.starts)], numbers[len(dst.starts) :]
+
+
+def _require_overlap_rule(dst: Side, src: Side, repeats: int) -> None:
+    fault = overlap_fault(*number_blocks(dst, src), repeats, dst.stride, src.stride)
     if fault is not None:
         raise ValueError(f"`dst_list` and `src_list` overlap against the rule of the Unified Buffer: {fault}")
 

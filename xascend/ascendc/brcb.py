@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from xascend import _cuda
 from xascend._dispatch import array_dtype, array_namespace
 from xascend._ranges import require_in_range
 from xascend.ascendc import _native
 from xascend.ascendc._blocks import scatter_map
+from xascend.ascendc._kernels import broadcast_on_device
 from xascend.ascendc._memory import (
     BLOCK,
     HALF,
@@ -165,6 +167,9 @@ def brcb(
             UserWarning,
             stacklevel=2,
         )
+    if _cuda.takes(src):
+        broadcast_on_device(dst, src, blocks, repeats, repeat_stride)
+        return dst
     if _native.brcb(dst, src, repeats, (block_stride or 1, repeat_stride), itemsize):
         return dst
     elements = src[:count].view(integer_dtype(src)).reshape(count, 1)

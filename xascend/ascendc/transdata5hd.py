@@ -7,9 +7,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from xascend import _cuda
 from xascend._dtypes import resolve_dtype
 from xascend._ranges import require_flag, require_in_range
 from xascend.ascendc import _native
+from xascend.ascendc._kernels import transpose_on_device
 from xascend.ascendc._moves import gather, scatter
 from xascend.ascendc._operands import read_operands
 from xascend.ascendc._plan import make_plan
@@ -193,6 +195,9 @@ def trans_data_to_5hd(
         halves = ((int(params.dst_high_half),), (int(params.src_high_half),))
     strides = (int(params.dst_rep_stride), int(params.src_rep_stride))
     plan = make_plan(operands.places, int(params.repeat_times), strides, halves)
+    if _cuda.takes(x):
+        transpose_on_device(plan, operands, itemsize)
+        return result
     if _native.trans_data_to_5hd(plan, operands.dst_anchors, operands.src_anchors, itemsize):
         return result
 
