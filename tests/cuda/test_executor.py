@@ -204,6 +204,31 @@ def test_reasons_without_a_device(cupy: StandIn, monkeypatch: pytest.MonkeyPatch
     assert reason.endswith("install xascend[cuda12] or xascend[cuda13]")
 
 
+def test_an_instruction_is_launched_under_the_device_of_its_array(cupy: StandIn) -> None:
+    """Its only argument is the table: a structure by value, with the addresses in it."""
+    seen = []
+
+    def function(grid: tuple, block: tuple, args: tuple, *, shared_mem: int) -> None:
+        seen.append((cupy.current[-1], grid, block, args, shared_mem))
+
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda entry: seen.append(entry) or function)
+    x = cupy.array(harness.aligned(np.zeros(100, np.float32)), device=2)
+    launch = _cuda.make_broadcast(*[_cuda.address_of(x)] * 2, (32, 256), 40, (0,) * 8, 4)
+    _cuda.run_instruction(launch, x)
+    entry, (device, grid, block, (table,), shared) = seen
+    assert (entry, device, grid, block, shared) == ("brcb_aligned", 2, (3,), (THREADS,), 16 * 8 * 4)
+    assert (table.shape, table["src"][0]) == ((1,), harness.address(x.host))
+    assert cupy.current == [0]
+
+
+def test_kernels_take_instructions_on_arrays_of_a_device(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = cupy.array(np.zeros(4, np.float16))
+    assert _cuda.takes(x)
+    assert not _cuda.takes(x.host)
+    monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "1")
+    assert not _cuda.takes(x)
+
+
 def test_tensors_that_are_no_plain_memory() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from xascend._cuda._arrays import is_on_device, reason_not_memory
