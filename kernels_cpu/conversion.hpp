@@ -124,8 +124,9 @@ class Conversion {
     const char* pattern() {
         if (pattern_.empty()) {
             pattern_.resize(static_cast<std::size_t>(pattern_bytes));
-            for (int64_t at = 0; at < pattern_bytes; at += item_bytes_) {
-                std::memcpy(pattern_.data() + at, item_, static_cast<std::size_t>(item_bytes_));
+            std::memcpy(pattern_.data(), item_, static_cast<std::size_t>(item_bytes_));
+            for (int64_t made = item_bytes_; made < pattern_bytes; made *= 2) {
+                std::memcpy(pattern_.data() + made, pattern_.data(), static_cast<std::size_t>(made));
             }
         }
         return pattern_.data();

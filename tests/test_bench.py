@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import xascend as xa
-from xascend import _execute, _native, bench
+from xascend import _native, bench
 from xascend._threads import get_num_threads
 from xascend.bench import _contenders, _measure, _onednn
 from xascend.bench._cases import FAMILIES, SIZES, Case, cases_for
@@ -177,7 +177,7 @@ def test_everyone_takes_part_or_says_why(family: Any) -> None:
         assert all(case.skipped.values())
         assert all(0 < each.ratio_low <= each.ratio <= each.ratio_high for each in case.measurements)
     assert get_num_threads() == threads
-    assert _execute.choose_executor.__name__ == "choose_executor"
+    assert _native.reason_unsupported.__name__ == "reason_unsupported"
 
 
 def test_several_threads_copy_everything() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import array_api_compat as compat
 import numpy as np
 import pairs
@@ -53,6 +55,59 @@ def test_groups(plain: str, groups: int, c: int, cout: int) -> None:
     assert_same_bits(both(stored, "FRACTAL_Z", plain, shape, None, groups), x)
     for other in ("NC1HWC0", "FRACTAL_NZ"):
         both(stored, "FRACTAL_Z", other, pairs.sizes_of("NCHW", plain, shape), 8, groups)
+
+
+@pytest.fixture
+def small_slabs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Let the NumPy executor treat small arrays as large ones; return a list that gets the step of every choice."""
+    steps = []
+    choose = _numpy._slab_first
+
+    def spy(dims: list, nbytes: int) -> int:
+        steps.append(choose(dims, nbytes))
+        return steps[-1]
+
+    for name, value in (("_MIN_SLABBED_BYTES", 0), ("_MIN_SLAB_BYTES", 1), ("_RUN_BYTES", 48)):
+        monkeypatch.setattr(_numpy, name, value)
+    monkeypatch.setattr(_numpy, "_slab_first", spy)
+    _numpy._moves.cache_clear()
+    yield steps
+    _numpy._moves.cache_clear()
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "reversed", "broadcast"])
+@pytest.mark.parametrize(
+    ("src", "dst", "shape"),
+    [
+        ("ND", "FRACTAL_NZ", (2, 47, 70)),
+        ("NCHW", "NC1HWC0", (2, 35, 5, 9)),
+        ("NHWC", "NC1HWC0", (2, 5, 9, 35)),
+        ("NCHW", "FRACTAL_Z", (33, 35, 2, 3)),
+        ("NCHW", "NHWC", (2, 3, 7, 9)),
+    ],
+)
+def test_large_arrays_are_moved_in_slabs(
+    src: str, dst: str, shape: tuple[int, ...], layout: str, small_slabs: list[int]
+) -> None:
+    x = random_bits(shape, "float16")
+    x = {"contiguous": x, "reversed": x[::-1, ..., ::-1], "broadcast": np.broadcast_to(x[:1], shape)}[layout]
+    stored = both(x, src, dst, None, None)
+    assert_same_bits(both(stored, dst, src, shape, None), np.ascontiguousarray(x))
+    assert any(small_slabs) or layout != "contiguous"  # strides of views may leave nothing to cut
+
+
+def test_a_slab_is_a_run_of_the_destination_and_worth_a_call() -> None:
+    megabytes = 32 << 20
+    rows = [(256, 32, 4096 * 32), (4096, 8192, 32)]  # float16, 4096 x 4096, to FRACTAL_NZ
+    assert (_numpy._slab_first(rows, megabytes), rows[0]) == (64, (4096, 8192, 32))
+    blocks = [(4096, 32, 8192), (256, 4096 * 32, 32)]  # and back
+    assert (_numpy._slab_first(blocks, megabytes), blocks[0]) == (64, (256, 4096 * 32, 32))
+    far = [(4096, 2, 8), (4096, 8192, 1 << 20)]  # so far apart that no two lie in one run
+    assert _numpy._slab_first(far, megabytes) == 8
+    same_order = [(4096, 8192, 16384), (256, 32, 64)]
+    assert _numpy._slab_first(list(same_order), megabytes) == 0
+    assert _numpy._slab_first([(8, 32, 1 << 12), (128, 256, 32)], 1 << 15) == 0  # small
+    assert _numpy._slab_first([], megabytes) == 0
 
 
 def test_without_the_native_library_numpy_arrays_take_the_numpy_executor(monkeypatch: pytest.MonkeyPatch) -> None:

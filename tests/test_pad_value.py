@@ -49,6 +49,19 @@ def test_accepted(value, dtype: str, src: str, dst: str, shape: tuple) -> None:
     assert_same_bits(y, oracle.to_storage(x, dst, c0=4, pad_value=value))
 
 
+def test_values_that_compare_equal_are_not_taken_for_each_other() -> None:
+    x = np.ones((1, 1), np.float32)
+    quiet, other = np.array([0x7FF8000000000000, 0x7FF8000020000000], np.uint64).view(np.float64).tolist()
+    for value in (0, 0.0, -0.0, 1, 1.0, True, -0.0, 0.0, quiet, other, quiet, np.float32(-0.0)):
+        y = xa.nd_to_nz(x, c0=1, pad_value=value)
+        assert y[0, 0, 1].tobytes() == np.float32(value).tobytes()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="`pad_value` must be a number that int8 can hold, got 300"):
+            xa.nd_to_nz(np.ones((1, 1), np.int8), pad_value=300)
+        with pytest.raises(TypeError, match="`pad_value` must be a number, got str '1'"):
+            xa.nd_to_nz(x, pad_value="1")
+
+
 def test_a_type_without_zero_is_padded_with_zero_bytes() -> None:
     y = xa.nd_to_nz(np.ones((2, 3), ml_dtypes.float8_e8m0fnu), c0=4)
     assert np.count_nonzero(y.view(np.uint8)) == 6

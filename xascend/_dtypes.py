@@ -125,11 +125,8 @@ def _of_spelling(spelling: str) -> DType | None:
 
 def numpy_dtype(dtype: Any, /) -> np.dtype[Any]:
     """Return the NumPy (or ml_dtypes) dtype of a supported element type; byte order is kept."""
-    if isinstance(dtype, np.dtype):
-        resolve_dtype(dtype)
-        return dtype
     name = resolve_dtype(dtype).name
-    return np.dtype(getattr(ml_dtypes, name, name))
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(getattr(ml_dtypes, name, name))
 
 
 def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
@@ -137,29 +134,34 @@ def as_element(name: str, value: Any, dtype: np.dtype[Any], /) -> npt.NDArray[An
 
     0 means all bits zero, also in float8_e8m0fnu, which has no zero of its own.
     """
-    if type(value) is int and value == 0:
-        return _zero(dtype)
-    if not isinstance(value, bool | int | float | complex) and not (
-        isinstance(value, np.generic) and _of_numpy(value.dtype)
+    if type(value) is int or (type(value) is float and (value < 0 or value > 0)):
+        element = _cast_known(value, dtype)
+    elif isinstance(value, bool | int | float | complex) or (
+        isinstance(value, np.generic) and _of_numpy(value.dtype) is not None
     ):
+        element = _cast(value, dtype)
+    else:
         raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
-    if value == 0 and not np.signbit(np.real(value)):
-        return _zero(dtype)
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a complex number loses its imaginary part: seen below
-            element = np.asarray(value).astype(dtype)
-        fits = _survives(element, value, dtype)
-    except (OverflowError, ValueError, TypeError):
-        fits = False
-    if not fits:
+    if element is None:
         raise ValueError(f"`{name}` must be a number that {dtype.name} can hold, got {value!r}")
     return element
 
 
-@functools.lru_cache(maxsize=256)
-def _zero(dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    return np.zeros((), dtype)
+def _cast(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return a number as an element, or None where `dtype` cannot hold it."""
+    if value == 0 and not np.signbit(np.real(value)):
+        return np.zeros((), dtype)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a complex number loses its imaginary part: seen below
+            element = np.asarray(value).astype(dtype)
+        return element if _survives(element, value, dtype) else None
+    except (OverflowError, ValueError, TypeError):
+        return None
+
+
+# for numbers that are equal only where all their bits are: zeros have a sign, and NaN is not equal to itself
+_cast_known = functools.lru_cache(maxsize=256, typed=True)(_cast)
 
 
 def _survives(element: Any, value: Any, dtype: np.dtype[Any]) -> bool:

@@ -19,38 +19,47 @@ Array = Any
 
 def choose_executor(x: Array, out: Array | None, /) -> tuple[str, dict[str, str]]:
     """Return the name of the executor for `x`, and why those before it do not take the call."""
+    name, refused, *_ = _choose(x, out)
+    return name, refused
+
+
+def _choose(x: Array, out: Array | None) -> tuple[str, dict[str, str], Array | None, Array | None]:
+    """Return what `choose_executor` does, and for executors in host memory that of `x` and `out` as NumPy sees it."""
     if not isinstance(x, np.ndarray):
         if compat.is_dask_array(x):
             why = "a Dask array is not computed yet; its chunks are seen later"
-            return "dask", dict.fromkeys(("native", "numpy"), why)
+            return "dask", dict.fromkeys(("native", "numpy"), why), None, None
         if _cuda.is_on_device(x):
             reason = _cuda.reason_unsupported(x, out)
-            return ("agnostic", {"cuda": reason}) if reason else ("cuda", {})
-    for name, array in (("x", x), ("out", out)):
-        if array is not None and _memory(array, is_written=array is out) is None:
-            why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
-            return "agnostic", {"native": why, "numpy": why}
+            return *(("agnostic", {"cuda": reason}) if reason else ("cuda", {})), None, None
+    source = x if isinstance(x, np.ndarray) else _memory(x)
+    target = out if out is None or isinstance(out, np.ndarray) else _memory(out, is_written=True)
+    if source is None or (target is None and out is not None):
+        name = "x" if source is None else "out"
+        why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
+        return "agnostic", {"native": why, "numpy": why}, None, None
     reason = _native.reason_unsupported()
-    return ("numpy", {"native": reason}) if reason else ("native", {})
+    return *(("numpy", {"native": reason}) if reason else ("native", {})), source, target
 
 
 def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Array | None, /) -> Array:
     """Return the converted array: `out` where given, otherwise a new C-contiguous one."""
-    name, _ = choose_executor(x, out)
+    name, _, source, target = _choose(x, out)
+    if source is not None:
+        executor = _native if name == "native" else _numpy
+        if out is None:
+            out = executor.empty_output(plan, x) if source is x else _torch.empty_like(x, plan.dst_shape)
+            target = out if source is x else _torch.memory(out)
+        executor.run(plan, source, target, pad_value)
+        if target is not out:
+            _torch.count_change(out)
+        return out
     if name == "dask":
         from xascend import _dask
 
         return _dask.run(plan, x, pad_value)
     if name == "cuda":
         return _cuda.run(plan, x, out, pad_value)
-    if name in ("native", "numpy"):
-        executor = _native if name == "native" else _numpy
-        if out is None:
-            out = executor.empty_output(plan, x) if isinstance(x, np.ndarray) else _torch.empty_like(x, plan.dst_shape)
-        executor.run(plan, _memory(x), _memory(out, is_written=True), pad_value)
-        if not isinstance(out, np.ndarray):
-            _torch.count_change(out)
-        return out
     result = _agnostic.run(plan, x, xp, pad_value.item())
     if out is None:
         return _own(x, result, plan.dst_shape, xp)
@@ -69,9 +78,7 @@ def _own(x: Array, result: Array, shape: tuple[int, ...], xp: Any) -> Array:
 
 
 def _memory(x: Array, is_written: bool = False) -> Any:
-    """Return the memory of an array of NumPy or PyTorch as a NumPy array, or None where there is none to be had."""
-    if isinstance(x, np.ndarray):
-        return x
+    """Return the memory of a tensor of PyTorch as a NumPy array, or None where there is none to be had."""
     if not compat.is_torch_array(x) or (is_written and (x.is_conj() or x.is_neg())):
         return None  # of a tensor with a pending sign only a copy can be had
     return _torch.host_memory(x)

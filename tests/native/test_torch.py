@@ -9,7 +9,7 @@ import pytest
 from libraries import TORCH_DTYPES, assert_same_bits, random_bits, torch_library
 
 import xascend as xa
-from xascend import _native
+from xascend import _native, _torch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -45,6 +45,16 @@ def test_out_and_strides(ran: list[tuple[int, int]]) -> None:
     assert xa.nd_to_nz(x, out=out) is out
     assert ran == [(x.data_ptr(), out.data_ptr())]
     assert np.array_equal(out.numpy(), xa.nd_to_nz(x.numpy()))
+
+
+def test_memory_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    host_memory = _torch.host_memory
+    monkeypatch.setattr(_torch, "host_memory", lambda x: looked.append(x) or host_memory(x))
+    x, out = torch.zeros((20, 28)), torch.empty((2, 2, 16, 16))
+    xa.nd_to_nz(x)
+    xa.nd_to_nz(x, out=out)
+    assert [id(each) for each in looked] == [id(x), id(x), id(out)]
 
 
 def test_a_backward_pass_notices_that_out_was_written() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from xascend import _execute, _native
+from xascend import _native
 from xascend._threads import get_num_threads, set_num_threads
 from xascend.ascendc import requantize
 from xascend.bench._problem import MODE, WORD, Problem
@@ -45,13 +45,13 @@ def native(problem: Problem, threads: int) -> Iterator[Call]:
 @contextmanager
 def numpy(problem: Problem, threads: int) -> Iterator[Call]:
     """Give the conversion by NumPy alone, as where no native library is; all else of a call stays as it is."""
-    choose = _execute.choose_executor
-    _execute.choose_executor = lambda *_: ("numpy", {})
+    reason_unsupported = _native.reason_unsupported
+    _native.reason_unsupported = lambda: "NumPy is measured"
     try:
         with into_out(problem, threads) as call:
             yield call
     finally:
-        _execute.choose_executor = choose
+        _native.reason_unsupported = reason_unsupported
 
 
 @contextmanager
