@@ -39,6 +39,7 @@ __all__ = [
 
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LOCAL = threading.local()
+_LINE = 64  # bytes of a cache line, at which memory to be written had better begin
 _DEVICE_PARTS = 64  # slabs of a task that a device converts: filling and emptying the pipeline is then little beside it
 
 Part = Slab | slice
@@ -183,7 +184,8 @@ def _buffer(count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     held = getattr(_LOCAL, "buffer", None)
     if held is None or held.nbytes < nbytes:
         _LOCAL.buffer = None
-        _LOCAL.buffer = held = np.empty(nbytes, np.uint8)
+        memory = np.empty(nbytes + _LINE, np.uint8)
+        _LOCAL.buffer = held = memory[-memory.ctypes.data % _LINE :]
     return np.asarray(held[:nbytes]).view(dtype)
 
 
