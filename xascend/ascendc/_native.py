@@ -86,32 +86,35 @@ class PlainCall(NamedTuple):
 
     x: Any  # one of its arrays, which have one dtype
     try_move: _TryMove
-    objects: Any
+    objects: list[Any] | None  # None: `x` alone
     addresses: bytes
 
     def carry_out(self, params: Any, itemsize: int) -> bool:
         """Carry the call out and return True, or write nothing and return False."""
+        objects = _memory(self.x) if self.objects is None else self.objects
+        if objects is None:
+            return False
         strides = params.dst_rep_stride, params.src_rep_stride
         halves = HALF * params.dst_high_half, HALF * params.src_high_half
         words = _TRANS_DATA_TO_5HD.pack(itemsize, params.repeat_times, *strides, *halves)
-        return self.try_move(words + self.addresses, self.objects)
+        done = self.try_move(words + self.addresses, objects)
+        if done:
+            _count_change(self.x)
+        return done
 
 
 def read_plain(dst_list: Any, src_list: Any, ub: Any) -> PlainCall | None:
-    """Return a call if it may be plain: on NumPy arrays, with addresses, or with views of one array on each side."""
+    """Return a call if it may be plain: with addresses in host memory, or NumPy views of one array on each side."""
     library = _library()
-    if library is None or not (isinstance(dst_list, list | tuple) and isinstance(src_list, list | tuple)):
+    if library is None:
         return None
-    if len(dst_list) != _ENTRIES or len(src_list) != _ENTRIES:
+    if ub is not None:
+        addresses = _addresses(dst_list, src_list) if _is_bare(ub) else None
+        return None if addresses is None else PlainCall(ub, library.trans_data_to_5hd_in_array, None, addresses)
+    if not _are_lists(dst_list, src_list):
         return None
     entries = [*dst_list, *src_list]
-    types = {*map(type, entries)}
-    if type(ub) is np.ndarray and types == {int}:
-        try:
-            return PlainCall(ub, library.trans_data_to_5hd_in_array, ub, _LISTS.pack(*entries))
-        except struct.error:  # an address of more than 64 bits
-            return None
-    if ub is not None or types != {np.ndarray}:
+    if {*map(type, entries)} != {np.ndarray}:
         return None
     x, y = dst_list[0], src_list[0]
     dtype, dst_base, src_base = x.dtype, x.base, y.base
@@ -123,6 +126,29 @@ def read_plain(dst_list: Any, src_list: Any, ub: Any) -> PlainCall | None:
     if not all(alike):
         return None
     return PlainCall(x, library.trans_data_to_5hd_of_views, [*entries, owner_of(x), owner_of(y)], b"")
+
+
+def _are_lists(dst_list: Any, src_list: Any) -> bool:
+    sequences = isinstance(dst_list, list | tuple) and isinstance(src_list, list | tuple)
+    return sequences and len(dst_list) == len(src_list) == _ENTRIES
+
+
+def _addresses(dst_list: Any, src_list: Any) -> bytes | None:
+    if type(dst_list) is type(src_list) is np.ndarray and dst_list.dtype == src_list.dtype == np.uint64:
+        dst_list, src_list = dst_list.tolist(), src_list.tolist()
+    if not _are_lists(dst_list, src_list) or {*map(type, dst_list), *map(type, src_list)} != {int}:
+        return None
+    try:
+        return _LISTS.pack(*dst_list, *src_list)
+    except struct.error:  # more than 64 bits
+        return None
+
+
+def _is_bare(x: Any) -> bool:
+    """Say whether an array is of NumPy or PyTorch, with nothing to record or to carry out before its memory is read."""
+    if type(x) is np.ndarray:
+        return True
+    return bool(compat.is_torch_array(x)) and not (x.requires_grad or x.is_conj() or x.is_neg())
 
 
 def trans_data_to_5hd(plan: Plan, dst_anchors: dict[int, Any], src_anchors: dict[int, Any], itemsize: int) -> bool:
@@ -172,12 +198,16 @@ def brcb(dst: Any, src: Any, repeats: int, strides: tuple[int, int], itemsize: i
     return True
 
 
+def _memory(x: Any) -> Any:
+    """Return a NumPy array on the memory of another, or None where that is out of reach."""
+    if isinstance(x, np.ndarray):
+        return x
+    return _torch.host_memory(x) if compat.is_torch_array(x) else None
+
+
 def _address(x: Any) -> int | None:
-    memory = _torch.host_memory(x) if compat.is_torch_array(x) else x
-    if not isinstance(memory, np.ndarray):
-        return None
-    address: int = memory.__array_interface__["data"][0]
-    return address
+    memory = _memory(x)
+    return None if memory is None else memory.__array_interface__["data"][0]
 
 
 def _count_change(x: Any) -> None:

@@ -81,10 +81,12 @@ def _anchors(places: Places, views: list[Any], side: slice) -> dict[int, tuple[i
 
 
 def _require_alike(dst_list: Any, src_list: Any) -> None:
+    first = dst_list[0]
     for name, views in (("dst_list", dst_list), ("src_list", src_list)):
         for entry, x in enumerate(views):
             require_buffer(f"{name}[{entry}]", x)
-            require_like("dst_list[0]", dst_list[0], f"{name}[{entry}]", x)
+            if type(x) is not type(first) or x.dtype != first.dtype or x.device != first.device:
+                require_like("dst_list[0]", first, f"{name}[{entry}]", x)
 
 
 def _addresses(name: str, entries: Any, ub: Any) -> tuple[int, ...]:
