@@ -94,15 +94,26 @@ def test_names_that_stdout_cannot_encode(folder: Path) -> None:
     assert done.stdout.startswith(f"wrote {folder}/\\xfc.npy\n")
 
 
-def test_an_interruption_while_modules_are_loaded() -> None:
+@pytest.mark.parametrize(
+    ("module", "status", "message"),
+    [
+        ("xascend.cli", -signal.SIGINT, ""),
+        ("typer", -signal.SIGINT, ""),
+        ("xascend.cli.convert", -signal.SIGINT, ""),
+        ("xascend.files", 130, "xascend: error: stopped by SIGINT\n"),
+        ("numpy", 130, "xascend: error: stopped by SIGINT\n"),
+    ],
+)
+def test_an_interruption_while_modules_are_loaded(module: str, status: int, message: str) -> None:
     code = (
-        "import os, signal, sys, xascend.__main__ as program\n"
+        "import os, runpy, signal, sys\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'xascend.cli.convert':\n"
+        f"        if name == {module!r}:\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupt())\n"
-        "program.main()\n"
+        "sys.argv = ['xascend', 'info', 'none.npy']\n"
+        "runpy.run_module('xascend', run_name='__main__')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", message)

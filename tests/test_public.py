@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
 import pkgutil
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -56,9 +56,39 @@ def test_every_public_name_is_there() -> None:
 
 def test_all_is_complete() -> None:
     own = {
-        name for name, value in vars(xa).items() if not name.startswith("_") and not isinstance(value, types.ModuleType)
+        name
+        for name, value in vars(xa).items()
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("xascend.")
     }
     assert own <= set(xa.__all__)
+
+
+def test_what_type_checkers_see_is_what_is_loaded() -> None:
+    (block,) = (node for node in ast.parse(inspect.getsource(xa)).body if isinstance(node, ast.If))
+    seen = {node.module: {alias.name for alias in node.names} for node in block.body}
+    modules = seen.pop("xascend")
+    assert {f"xascend.{home}": set(names) for home, names in xa._HOMES.items()} == seen
+    assert modules | set(xa._HOMES) == set(xa._MODULES)
+    assert set(xa.__all__) == modules.union(*seen.values())
+
+
+def test_names_are_loaded_when_asked_for() -> None:
+    done = run_python(
+        "import sys, xascend as xa\n"
+        "assert not {'numpy', 'xascend.formats', 'xascend.files'} & set(sys.modules)\n"
+        "assert set(xa.__all__) <= set(dir(xa))\n"
+        "import numpy as np\n"
+        "assert xa.testing.compare(xa.nd_to_nz(np.ones((16, 16))), np.ones((1, 1, 16, 16)))\n"
+        "assert 'nd_to_nz' in vars(xa) and 'xascend.files' not in sys.modules\n"
+        "import pickle\n"
+        "assert pickle.loads(pickle.dumps((xa.nd_to_nz, xa.Format.ND))) == (xa.nd_to_nz, xa.Format.ND)\n"
+        "names = {}\n"
+        "exec('from xascend import *', names)\n"
+        "assert set(xa.__all__) <= set(names)\n"
+    )
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(AttributeError, match="module 'xascend' has no attribute 'nd_to_zn'"):
+        xa.nd_to_zn  # noqa: B018
 
 
 def test_atb_names() -> None:

@@ -205,6 +205,15 @@ class TestRawFiles:
         np.save(tmp_path / "a.npy", np.arange(4, dtype=np.int32))
         assert compare_files(tmp_path / "a.npy", golden, dtype=">i4", shape=(4,))
 
+    def test_an_order_that_the_file_has_not_is_refused(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "g.npy", np.arange(4, dtype=">f4"))
+        for dtype in (None, "float32", ">f4", np.dtype(">f4"), np.float32):
+            assert compare_files(tmp_path / "g.npy", tmp_path / "g.npy", dtype=dtype)
+        with pytest.raises(ValueError, match=r"`dtype` must be left out or >f4, which .*g\.npy holds; got <f4"):
+            compare_files(tmp_path / "g.npy", tmp_path / "g.npy", dtype="<f4")
+        with pytest.raises(ValueError, match=r"`dtype` must be left out or >f4, which .*g\.npy holds; got >f8"):
+            compare_files(tmp_path / "g.npy", tmp_path / "g.npy", dtype=">f8")
+
     def test_empty(self, tmp_path: Path) -> None:
         golden = write(tmp_path / "g.bin", np.zeros(0, np.float16))
         assert compare_files(golden, golden, dtype="float16", shape=(0, 5)).size == 0

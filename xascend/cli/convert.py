@@ -13,7 +13,6 @@ import typer
 
 from xascend.cli._output import print_line
 from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape, shown_text
-from xascend.runtime import Explanation
 
 if TYPE_CHECKING:
     from xascend.files import Report, TensorReport
@@ -126,7 +125,11 @@ def _line(tensor: TensorReport, explain: bool) -> str:
         return f"{start}: {tensor.reason}"
     shape = shown_shape(tensor.dst_shape)
     line = f"{start} {tensor.src_format} -> {tensor.dst_format} {shape}, {tensor.nbytes} bytes"
-    return f"{line}, by {Explanation(tensor.executor, tensor.refused)}" if explain else line
+    if not explain:
+        return line
+    from xascend.runtime import Explanation
+
+    return f"{line}, by {Explanation(tensor.executor, tensor.refused)}"
 
 
 @contextmanager

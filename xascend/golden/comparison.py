@@ -15,7 +15,7 @@ import numpy as np
 from xascend._plan import as_shape, as_size
 from xascend.files.choice import Request
 from xascend.files.sources import list_tensors
-from xascend.files.tensor import StoredTensor, as_dtype, with_dtype
+from xascend.files.tensor import StoredTensor, as_dtype, has_order, with_dtype
 from xascend.formats import Format, as_format
 from xascend.golden._manifest import ArrayFile, StoredAs, find_entry
 from xascend.sizes import storage_shape
@@ -31,6 +31,7 @@ class _Given:
     """What the caller says of the golden file; None where nothing is said."""
 
     dtype: np.dtype[Any] | None
+    with_order: bool  # whether it was given with a byte order
     format: str | None
     plain_format: str | None
     shape: tuple[int, ...] | None
@@ -54,6 +55,12 @@ class _Given:
             "c0": self.c0,
             "groups": self.groups or 1,
         }
+
+    def require_type(self, path: Path, held: np.dtype[Any]) -> None:
+        """Refuse another type than that of the file, or another byte order."""
+        if self.dtype is not None and (self.dtype.name != held.name or (self.with_order and self.dtype != held)):
+            names = [dtype.str if self.with_order and dtype.isbuiltin != 2 else dtype.name for dtype in (held, self.dtype)]
+            raise ValueError(f"`dtype` must be left out or {names[0]}, which {path} holds; got {names[1]}")
 
     def require_agreement(self, path: Path, known: StoredAs) -> None:
         """Refuse what contradicts the record of the file."""
@@ -130,6 +137,7 @@ def compare_files(
     """
     given = _Given(
         None if dtype is None else as_dtype(dtype),
+        has_order(dtype),
         None if format is None else as_format("format", format).value,
         None if plain_format is None else as_format("plain_format", plain_format).value,
         None if shape is None else as_shape("shape", shape),
@@ -154,8 +162,7 @@ def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | No
         record = tensor.record
         if record is not None and record.is_blocked:
             stored_as = StoredAs(record.format, record.plain_format, record.shape, record.c0, record.groups)
-    if given.dtype is not None and given.dtype.name != tensor.dtype.name:
-        raise ValueError(f"`dtype` must be left out or {tensor.dtype.name}, which {path} holds; got {given.dtype.name}")
+    given.require_type(path, tensor.dtype)
     if stored_as is not None:
         given.require_agreement(path, stored_as)
     elif given.format is None and given.shape not in (None, tensor.shape):
