@@ -59,8 +59,8 @@ class _Given:
     def require_type(self, path: Path, held: np.dtype[Any]) -> None:
         """Refuse another type than that of the file, or another byte order."""
         if self.dtype is not None and (self.dtype.name != held.name or (self.with_order and self.dtype != held)):
-            names = [dtype.str if self.with_order and dtype.isbuiltin != 2 else dtype.name for dtype in (held, self.dtype)]
-            raise ValueError(f"`dtype` must be left out or {names[0]}, which {path} holds; got {names[1]}")
+            known, given = (d.str if self.with_order and d.isbuiltin != 2 else d.name for d in (held, self.dtype))
+            raise ValueError(f"`dtype` must be left out or {known}, which {path} holds; got {given}")
 
     def require_agreement(self, path: Path, known: StoredAs) -> None:
         """Refuse what contradicts the record of the file."""
