@@ -71,6 +71,10 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(report.cases) == 3
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")
     bench.save_chart(report, png)
+    with pytest.raises(FileExistsError, match="the file exists"):
+        bench.save_chart(report, png)
+    bench.save_chart(report, png, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.PNG", "r.json", "r.svg"]
     head = png.read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", head[16:])

@@ -133,7 +133,7 @@ def test_an_error_names_the_output_and_not_its_record(tmp_path: Path, monkeypatc
         if size > 300 and size < 1000:  # the record
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("xascend.files.atomic._reserve", full)
+    monkeypatch.setattr("xascend._atomic._reserve", full)
     with pytest.raises(OSError, match="cannot write: No space left") as caught:
         files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
     assert caught.value.filename == str(tmp_path / "y.npy")

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from xascend import files
-from xascend.files import atomic, tasks
-from xascend.files.atomic import atomic_outputs
+from xascend import _atomic, files
+from xascend._atomic import atomic_outputs
+from xascend.files import tasks
 from xascend.files.record import Fingerprint
 
 ND_NZ = {"src_format": "ND", "dst_format": "NZ"}
@@ -100,7 +100,7 @@ def test_an_output_that_appears_meanwhile_is_kept(
         raise PermissionError(1, "no links here")
 
     if not links:
-        monkeypatch.setattr(atomic.os, "link", refuse)
+        monkeypatch.setattr(_atomic.os, "link", refuse)
     for appearing in ("z.npy", "z.npy.json"):
 
         def meanwhile(*arguments: Any, name: str = appearing) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
+from xascend._atomic import require_free, write_file
 from xascend.bench._results import Report
 
 __all__ = ["check_chart", "save_chart"]
@@ -52,7 +54,7 @@ def check_chart(path: str | os.PathLike[str], /) -> None:
         ) from error
 
 
-def save_chart(report: Report, path: str | os.PathLike[str], /) -> None:
+def save_chart(report: Report, path: str | os.PathLike[str], /, *, overwrite: bool = False) -> None:
     """Draw the ratios to the copy as bars, one group for each case, with lines between the quartiles.
 
     Parameters
@@ -60,16 +62,20 @@ def save_chart(report: Report, path: str | os.PathLike[str], /) -> None:
     report
         What was measured.
     path
-        File to write, or to write over; its ending, ``.png`` or ``.svg``, decides the kind.
+        File to write; its ending, ``.png`` or ``.svg``, decides the kind.
+    overwrite
+        Replace the file if it exists.
 
     Raises
     ------
     FileNotFoundError, ImportError, ValueError
         As in `check_chart`.
     OSError
-        The file cannot be written.
+        The file cannot be written, or exists (FileExistsError).
     """
     check_chart(path)
+    path = Path(path)
+    require_free(path, overwrite)
     from matplotlib.figure import Figure
 
     tops: list[float] = []
@@ -109,4 +115,6 @@ def save_chart(report: Report, path: str | os.PathLike[str], /) -> None:
     )
     figure.legend(loc="outside lower center", ncols=3, fontsize="small")
     figure.set_size_inches(8, max(3.0, top + 1.8))
-    figure.savefig(path, dpi=144)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=144, format=path.suffix[1:].lower())
+    write_file(path, drawn.getvalue(), overwrite)

@@ -52,7 +52,7 @@ def bench(
 ) -> int:
     """Measure conversions on this machine, beside what people use today and a plain copy of as many bytes."""
     from xascend import bench as suite
-    from xascend.pictures._file import require_free, write_file
+    from xascend._atomic import require_free, write_file
 
     for file in filter(None, (out, plot)):
         require_free(Path(file), overwrite)
@@ -81,7 +81,7 @@ def bench(
     if out is not None:
         write_file(Path(out), report.to_json().encode(), overwrite)
     if plot is not None:
-        suite.save_chart(report, plot)
+        suite.save_chart(report, plot, overwrite=overwrite)
     return 0
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from xascend._atomic import atomic_outputs
 from xascend._plan import as_shape, as_size
-from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import NOT_CHOSEN, Choice, Request, choose
 from xascend.files.device import Share, as_device, executor_of_slabs, free_bytes
 from xascend.files.existing import Pending, check_outputs

@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from xascend._atomic import atomic_outputs
 from xascend._dtypes import resolve_dtype
-from xascend.files.atomic import atomic_outputs
 from xascend.files.choice import Choice
 from xascend.files.device import Share
 from xascend.files.npy import npy_header

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from xascend._atomic import TEMPORARY_PREFIX
 from xascend._dtypes import resolve_dtype
 from xascend._plan import make_plan
-from xascend.files.atomic import TEMPORARY_PREFIX
 from xascend.files.bin import list_bin
 from xascend.files.choice import Request
 from xascend.files.index import shards_of

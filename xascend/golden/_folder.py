@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from xascend.files.atomic import TEMPORARY_PREFIX
+from xascend._atomic import TEMPORARY_PREFIX
 from xascend.golden._manifest import MANIFEST, read_manifest
 
 __all__ = ["new_folder", "require_free", "require_outside"]

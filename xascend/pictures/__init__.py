@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from xascend._atomic import require_free, write_file
 from xascend._plan import as_size
 from xascend.formats import Format
-from xascend.pictures._file import require_free, write_file
 from xascend.pictures._placement import place
 from xascend.pictures._png import write_png
 from xascend.pictures._scene import draw_scene

@@ -13,11 +13,26 @@ _CAN_LOCK = os.name == "posix"  # elsewhere the user has to remove what a killed
 if _CAN_LOCK:
     import fcntl
 
-__all__ = ["TEMPORARY_PREFIX", "atomic_outputs"]
+__all__ = ["TEMPORARY_PREFIX", "atomic_outputs", "require_free", "write_file"]
 
 TEMPORARY_PREFIX = ".xascend-"
 _CANNOT_LINK = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES, errno.EINVAL)
 _CANNOT_LOCK = (errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK, errno.EINVAL)
+
+
+def require_free(path: Path, overwrite: bool, /) -> None:
+    """Refuse a file that exists, a broken link included, unless it may be overwritten."""
+    if not overwrite and os.path.lexists(path):
+        message = "the file exists; choose another name, or overwrite it (--overwrite)"
+        raise FileExistsError(errno.EEXIST, message, str(path))
+
+
+def write_file(path: Path, data: bytes, overwrite: bool, /) -> None:
+    """Write a small file, which appears complete or not at all."""
+    require_free(path, overwrite)
+    path = path.resolve()  # a link is written through, not replaced
+    with atomic_outputs((path, len(data)), replaceable=(path,) if overwrite else ()) as (temporary,):
+        temporary.write_bytes(data)
 
 
 @contextmanager
