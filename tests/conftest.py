@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-from libraries import LIBRARIES, Library
+from libraries import LIBRARIES, ON_GPU, Library
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=60)
 hypothesis.settings.load_profile("deterministic")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on a library whose arrays lie on a GPU."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        values = callspec.params.values() if callspec is not None else ()
+        if any(isinstance(value, str) and value in ON_GPU for value in values):
+            item.add_marker(pytest.mark.gpu)
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -105,6 +105,15 @@ def torch_library() -> Library:
     return Library("torch", torch.Tensor, asarray, to_numpy, TORCH_DTYPES)
 
 
+def torch_cuda_library() -> Library:
+    torch, host = pytest.importorskip("torch", reason="torch is not installed"), torch_library()
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device")
+    return Library(
+        "torch_cuda", torch.Tensor, lambda x: host.asarray(x).cuda(), lambda x: host.to_numpy(x.cpu()), TORCH_DTYPES
+    )
+
+
 def dask_library() -> Library:
     da = pytest.importorskip("dask.array", reason="dask is not installed")
 
@@ -135,7 +144,9 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
     "torch": torch_library,
     "dask": dask_library,
     "cupy": cupy_library,
+    "torch_cuda": torch_cuda_library,
 }
+ON_GPU = ("cupy", "torch_cuda")  # tests of these get the mark `gpu`
 
 
 def counting(shape: tuple[int, ...], dtype: str = "uint32") -> np.ndarray:
@@ -178,6 +189,9 @@ def assert_result(library: Library, actual: Any, expected: np.ndarray) -> None:
         assert type(actual) is np.ndarray
         assert actual.flags.c_contiguous
         assert actual.flags.writeable
-    if library.name == "torch":
+    if library.array_type.__module__ == "torch":
         assert actual.is_contiguous()
+        assert actual.is_cuda == (library.name in ON_GPU)
+    if library.name == "cupy":
+        assert actual.flags.c_contiguous
     assert_same_bits(library.to_numpy(actual), expected)

@@ -13,7 +13,7 @@ import numpy as np
 import oracle
 import pytest
 from hypothesis import given
-from libraries import ALL_DTYPES, FLOAT8, counting, numpy_dtype, random_bits
+from libraries import ALL_DTYPES, FLOAT8, ON_GPU, counting, numpy_dtype, random_bits
 
 import xascend as xa
 from xascend.testing import Difference, Report, compare
@@ -49,8 +49,8 @@ class TestEqual:
         for dtype in ("float16", "bfloat16", "float8_e5m2", "float32", "int8", "bool", "complex64"):
             if dtype in xp.dtypes:
                 x = random_bits((5, 7), dtype)
-                if xp.name == "cupy":
-                    with pytest.raises(TypeError, match=r"`actual` is cupy on .*compared on the CPU"):
+                if xp.name in ON_GPU:
+                    with pytest.raises(TypeError, match=r"`actual` is (cupy|torch) on .*compared on the CPU"):
                         compare(xp.asarray(x), x)
                     continue
                 assert compare(xp.asarray(x), x).equal

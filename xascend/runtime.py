@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xascend._dispatch import array_dtype, array_namespace, array_shape
+from xascend._dispatch import array_dtype, array_namespace, array_shape, require_output
 from xascend._execute import choose_executor
 from xascend._native_library import load
 from xascend._plan import as_shape, as_size, make_plan
@@ -122,7 +122,7 @@ def explain(
     True
     """
     array_namespace("x", x)
-    make_plan(
+    plan = make_plan(
         as_format("src_format", src_format),
         as_format("dst_format", dst_format),
         array_shape("x", x),
@@ -131,4 +131,6 @@ def explain(
         None if c0 is None else as_size("c0", c0),
         as_size("groups", groups),
     )
+    if out is not None:
+        require_output("x", x, x.dtype, plan.dst_shape, out)
     return Explanation(*choose_executor(x, out))

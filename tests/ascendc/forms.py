@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from libraries import LIBRARIES, Library
+from libraries import LIBRARIES, ON_GPU, Library
 
 from xascend import ascendc
 
 FORMS = ("views", "ints", "uint64 arrays")
-WRITING = ("numpy", "torch", "cupy")
+WRITING = ("numpy", "torch", *ON_GPU)
 DTYPES = (
     "int8",
     "uint8",
@@ -57,4 +57,5 @@ def address_array(addresses: Sequence[int], ub: Any) -> Any:
     if isinstance(ub, np.ndarray):
         return array
     name = type(ub).__module__.partition(".")[0]
-    return LIBRARIES[name]().asarray(array)
+    moved = LIBRARIES[name]().asarray(array)
+    return moved.to(ub.device) if name == "torch" else moved

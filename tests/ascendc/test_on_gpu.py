@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from gpus import GPUS, Gpu
 from libraries import cupy_library, random_bits
 
 from xascend import _cuda, ascendc
@@ -17,39 +15,9 @@ pytestmark = pytest.mark.gpu
 BLOCK = 32
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """A library with arrays on a GPU: there and back, views, and a stream of its own that does not wait for others."""
-
-    name: str
-    put: Callable[[np.ndarray], Any]
-    get: Callable[[Any], np.ndarray]
-    stream: Callable[[], AbstractContextManager[Any]]
-
-
-def of_cupy() -> Gpu:
-    cupy_library()  # skips without a device
-    import cupy
-
-    return Gpu("cupy", cupy.asarray, cupy.asnumpy, lambda: cupy.cuda.Stream(non_blocking=True))
-
-
-def of_torch() -> Gpu:
-    cupy_library()  # the kernels are compiled by CuPy
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    if not torch.cuda.is_available():
-        pytest.skip("torch finds no CUDA device")
-    return Gpu(
-        "torch",
-        lambda x: torch.from_numpy(x.copy()).cuda(),
-        lambda x: x.cpu().numpy(),
-        lambda: torch.cuda.stream(torch.cuda.Stream()),
-    )
-
-
-@pytest.fixture(params=[of_cupy, of_torch], ids=["cupy", "torch"])
+@pytest.fixture(params=GPUS)
 def gpu(request: pytest.FixtureRequest) -> Gpu:
-    return request.param()
+    return GPUS[request.param]()
 
 
 @pytest.fixture
