@@ -109,7 +109,7 @@ def read_plain(dst_list: Any, src_list: Any, ub: Any) -> PlainCall | None:
     if library is None:
         return None
     if ub is not None:
-        addresses = _addresses(dst_list, src_list) if _is_bare(ub) else None
+        addresses = _addresses(dst_list, src_list, ub) if _is_bare(ub) else None
         return None if addresses is None else PlainCall(ub, library.trans_data_to_5hd_in_array, None, addresses)
     if not _are_lists(dst_list, src_list):
         return None
@@ -133,8 +133,8 @@ def _are_lists(dst_list: Any, src_list: Any) -> bool:
     return sequences and len(dst_list) == len(src_list) == _ENTRIES
 
 
-def _addresses(dst_list: Any, src_list: Any) -> bytes | None:
-    if type(dst_list) is type(src_list) is np.ndarray and dst_list.dtype == src_list.dtype == np.uint64:
+def _addresses(dst_list: Any, src_list: Any, ub: Any) -> bytes | None:
+    if type(dst_list) is type(src_list) is type(ub) is np.ndarray and dst_list.dtype == src_list.dtype == np.uint64:
         dst_list, src_list = dst_list.tolist(), src_list.tolist()
     if not _are_lists(dst_list, src_list) or {*map(type, dst_list), *map(type, src_list)} != {int}:
         return None
