@@ -79,19 +79,22 @@ struct FromInt {
 // ---- multiplication ----
 
 struct Scaled {
+    static constexpr bool keeps_negative_zero = true;
     static Floats apply(Floats y, const Columns& c, int64_t at) { return y * load_table<Floats>(c.scale + at); }
 };
 
-struct Rectified {  // the larger of 0 and y, never -0.0 in the end; NaN stays
+struct Rectified {  // the larger of 0 and y; NaN stays
+    static constexpr bool keeps_negative_zero = false;
     static Floats apply(Floats y, const Columns& c, int64_t at) {
-        return larger(Floats{}, y) * load_table<Floats>(c.scale + at) + Floats{};
+        return larger(Floats{}, y) * load_table<Floats>(c.scale + at);
     }
 };
 
 struct Sloped {
+    static constexpr bool keeps_negative_zero = false;
     static Floats apply(Floats y, const Columns& c, int64_t at) {
         const Floats factor = y < Floats{} ? load_table<Floats>(c.slope + at) : load_table<Floats>(c.scale + at);
-        return y * factor + Floats{};
+        return y * factor;
     }
 };
 
@@ -123,6 +126,11 @@ inline void store_bytes(char* to, const Ints* lanes) {
 #endif
 }
 
+// Turns -0.0, whose bits are given, into 0.0. This comes after the rounding, which makes zeros of small numbers.
+inline Ints without_negative_zero(Ints made, std::int32_t negative_zero) {
+    return made & (made != all_ints(negative_zero));
+}
+
 inline Ints without_nan(Floats y) { return as_ints(y) & (y == y); }
 
 struct ToByte {
@@ -142,6 +150,7 @@ struct ToByte {
 template <bool Saturate>
 struct ToHalf {
     static constexpr int bytes = 2;
+    static constexpr std::int32_t negative_zero = -0x8000;
     template <class Source>
     static Ints get(Floats y, const Columns&, int64_t) {
         constexpr std::int32_t exponent = 0x7F800000, bias = 0x3C00;
@@ -160,6 +169,7 @@ struct ToHalf {
 template <bool Saturate>
 struct ToBfloat {
     static constexpr int bytes = 2;
+    static constexpr std::int32_t negative_zero = -0x8000;
     template <class Source>
     static Ints get(Floats y, const Columns&, int64_t) {
         if constexpr (Saturate) {
@@ -177,6 +187,7 @@ struct ToBfloat {
 
 struct ToFloat {
     static constexpr int bytes = 4;
+    static constexpr std::int32_t negative_zero = INT32_MIN;
     template <class Source>
     static Ints get(Floats y, const Columns&, int64_t) {
         return as_ints(y);

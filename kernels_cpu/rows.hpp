@@ -36,7 +36,11 @@ void convert_rows(const Columns& shared, const char* src, int64_t src_row, char*
             Ints lanes[count / 4];
             for (int i = 0; i < count / 4; ++i) {
                 const int64_t at = column * c.step + 4 * i;
-                lanes[i] = Result::template get<Source>(Factor::apply(Source::get(from + 16 * i), c, at), c, at);
+                Ints made = Result::template get<Source>(Factor::apply(Source::get(from + 16 * i), c, at), c, at);
+                if constexpr (Result::bytes > 1 && !Factor::keeps_negative_zero) {
+                    made = without_negative_zero(made, Result::negative_zero);
+                }
+                lanes[i] = made;
             }
             Result::put(to, lanes);
         });

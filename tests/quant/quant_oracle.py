@@ -105,10 +105,11 @@ def element(
     if result == "b8":
         offset = (word >> 37) & 511
         return eight_bits(product, offset - 512 if offset > 255 else offset, bool((word >> 46) & 1))
-    saturate = saturate or mode in ALWAYS_SATURATE
-    if result == "float16":
-        return float16_bits(product, saturate)
-    return bfloat16_bits(product, saturate) if result == "bfloat16" else product
+    if result == "same":
+        return product
+    bits_of = float16_bits if result == "float16" else bfloat16_bits
+    bits = bits_of(product, saturate or mode in ALWAYS_SATURATE)
+    return 0 if relu and bits == 0x8000 else bits  # a product that was too small for the result
 
 
 def result_dtype(mode: str, x_dtype: str, word: int) -> str:

@@ -85,6 +85,26 @@ def test_relu_looks_at_the_input() -> None:
     assert requantize(np.array([2, -2], np.int32), QuantMode.NoQuant, 0, relu=True).tolist() == [2, 0]
 
 
+@pytest.mark.parametrize(
+    ("mode", "x", "scale"),
+    [
+        ("DEQF16", np.array([1, 3, 0], np.int32), -1e-10),
+        ("QF322F16_PRE", f32(1, 3, 1e-30), -(2.0**-26)),
+        ("QF322BF16_PRE", f32(1e-10, 1e-38), -1e-35),
+    ],
+)
+def test_no_result_of_relu_is_negative_zero(xp: Library, mode: str, x: np.ndarray, scale: float) -> None:
+    xp.require("bfloat16" if "BF16" in mode else "float16")
+    word_ = xp.asarray(np.full(x.size, pack_quant_param(scale), np.uint64))
+    for made in (
+        requantize(xp.asarray(x), QuantMode[mode], pack_quant_param(scale), relu=True),
+        requantize(xp.asarray(x), QuantMode["V" + mode], word_, relu=True),
+    ):
+        bits = xp.to_numpy(made).view(np.uint16)
+        assert 0x8000 not in bits
+        assert 0 in bits
+
+
 def test_shift_saturates_to_16_bits_first() -> None:
     x = np.array([100, -3, 1 << 30, -(1 << 30)], np.int32)
     made = requantize(x, QuantMode.DEQF16, pack_quant_param(1.0, shift=1))

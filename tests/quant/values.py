@@ -45,6 +45,7 @@ def word(scale: float, offset: int = 0, signed: bool = True, shift: int = 0) -> 
 
 WORDS = [word(1.0), word(1.0, signed=False), word(0.1, 3), word(0.5, -1), word(-2.0, 255, False), word(-0.37, -256)]
 WORDS += [word(1.0, -256, False), word(1.0, 255), word(3.0e38, 7), word(1.2e-38, -7, False), word(0.0, 5), word(-0.0)]
+WORDS += [word(-1e-10), word(-1.5e-39 * 2**3)]  # products below half the smallest float16, and bfloat16
 SHIFTED = [word(1.0, 0, True, shift) for shift in range(1, 17)] + [word(0.3, -9, False, 4)]
 
 

@@ -18,6 +18,7 @@ from xascend.quant._steps import Steps
 __all__ = ["apply_rule", "result_dtype"]
 
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+_VANISHING = {"float16": 2.0**-25, "bfloat16": 2.0**-134}  # the largest number that is rounded to 0
 _INT16 = (-32768, 32767)
 
 
@@ -46,6 +47,9 @@ def apply_rule(x: Any, rule: Rule, steps: Steps, out: Any = None) -> Any:
         if rule.offset is not None:
             y = steps.add(y, _operand(y, rule.offset))
         return steps.cast(steps.clip(y, *EIGHT_BITS[rule.result]), dtype, out)
+    if rule.relu and rule.may_be_negative:
+        vanishing = (y < 0) & (y >= -_VANISHING[rule.result])
+        y = _replaced(y, vanishing if bool(steps.xp.any(vanishing)) else None, 0.0)  # or -0.0 would come of it
     if rule.saturate:
         largest = _LARGEST[rule.result]
         return steps.cast(steps.clip(_replaced(y, nan, 0.0), -largest, largest), dtype, out)

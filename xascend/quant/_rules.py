@@ -35,6 +35,11 @@ class Rule:
     shift: Numbers | None = None  # 0: no shift; None: no column shifts
     clips_to_9_bits: bool = False  # whether that clip can change a result, which also ends in a clip to 8 bits
 
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether a product can be below 0 after ReLU: by a slope, or by a negative scale."""
+        return self.slope is not None or (self.scale is not None and bool((self.scale < 0).any()))
+
     def columns(self, start: int, stop: int) -> Rule:
         """Return the rule for some of the columns."""
 
