@@ -82,8 +82,15 @@ def require_same_place(name: str, x: Any, other_name: str, other: Any, /) -> Non
 
 def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: Any, /) -> None:
     """Raise unless `out` is a writeable array beside `x`, of a dtype and a shape, apart from `x` and from itself."""
-    if _suits(x, dtype, shape, out):
-        return
+    if (
+        type(x) is type(out) is np.ndarray
+        and out.dtype == dtype
+        and out.shape == shape
+        and out.flags.writeable
+        and out.flags.c_contiguous
+        and not np.may_share_memory(x, out)
+    ):
+        return  # the arrays of most calls, which meet every rule below
     require_same_place(name, x, "out", out)
     if out.dtype != dtype:
         raise TypeError(f"`out` must have the dtype of `{name}`, {dtype}, got {out.dtype}")
@@ -99,18 +106,6 @@ def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: A
         raise ValueError("`out` must not overlap itself, got an array with several elements in one place")
     if overlaps(x, out):
         raise ValueError(f"`out` must not overlap `{name}`; a conversion cannot be done in place, pass other memory")
-
-
-def _suits(x: Any, dtype: Any, shape: tuple[int, ...], out: Any) -> bool:
-    """Say at once that `out` meets every rule of `require_output`, for the arrays that most calls have."""
-    return (
-        type(x) is type(out) is np.ndarray
-        and out.dtype == dtype
-        and out.shape == shape
-        and out.flags.writeable
-        and out.flags.c_contiguous
-        and not np.may_share_memory(x, out)
-    )
 
 
 def _overlaps_itself(x: Any) -> bool:

@@ -25,6 +25,7 @@ def choose_executor(x: Array, out: Array | None, /) -> tuple[str, dict[str, str]
 
 def _choose(x: Array, out: Array | None) -> tuple[str, dict[str, str], Array | None, Array | None]:
     """Return what `choose_executor` does, and for executors in host memory that of `x` and `out` as NumPy sees it."""
+    source, target = x, out
     if not isinstance(x, np.ndarray):
         if compat.is_dask_array(x):
             why = "a Dask array is not computed yet; its chunks are seen later"
@@ -32,12 +33,11 @@ def _choose(x: Array, out: Array | None) -> tuple[str, dict[str, str], Array | N
         if _cuda.is_on_device(x):
             reason = _cuda.reason_unsupported(x, out)
             return *(("agnostic", {"cuda": reason}) if reason else ("cuda", {})), None, None
-    source = x if isinstance(x, np.ndarray) else _memory(x)
-    target = out if out is None or isinstance(out, np.ndarray) else _memory(out, is_written=True)
-    if source is None or (target is None and out is not None):
-        name = "x" if source is None else "out"
-        why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
-        return "agnostic", {"native": why, "numpy": why}, None, None
+        source, target = _memory(x), None if out is None else _memory(out, is_written=True)
+        if source is None or (target is None and out is not None):
+            name = "x" if source is None else "out"
+            why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
+            return "agnostic", {"native": why, "numpy": why}, None, None
     reason = _native.reason_unsupported()
     return *(("numpy", {"native": reason}) if reason else ("native", {})), source, target
 

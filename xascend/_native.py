@@ -36,7 +36,7 @@ def reason_unsupported() -> str | None:
 def empty_output(plan: Plan, x: Array, /) -> Array:
     """Return an uninitialised output array for `x` that begins at a cache line."""
     memory = np.empty(math.prod(plan.dst_shape) * x.itemsize + _LINE, np.uint8)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory.data))  # takes a quarter of the time of `_address`
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory.data))  # quicker than `_address`
     return np.ndarray(plan.dst_shape, x.dtype, memory, -address % _LINE)
 
 

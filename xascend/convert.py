@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from xascend._dispatch import array_dtype, array_namespace, array_shape, require_output
-from xascend._dtypes import as_element, numpy_dtype
+from xascend._dtypes import DType, as_element, numpy_dtype, resolve_dtype
 from xascend._execute import execute
-from xascend._plan import as_shape, as_size, make_plan
+from xascend._plan import Plan, as_shape, as_size, make_plan
 from xascend._resolve import check_padded
 from xascend.formats import Format, as_format
 
@@ -110,23 +113,50 @@ def trans_data(
     True
     """
     xp = array_namespace("x", x)
-    dtype = array_dtype(x)
-    plan = make_plan(
-        as_format("src_format", src_format),
-        as_format("dst_format", dst_format),
-        array_shape("x", x),
-        None if shape is None else as_shape("shape", shape),
-        dtype.bits,
-        None if c0 is None else as_size("c0", c0),
-        as_size("groups", groups),
-    )
-    plan.require_addressable(dtype.itemsize)
+    src, dst = as_format("src_format", src_format), as_format("dst_format", dst_format)
+    shape = None if shape is None else as_shape("shape", shape)
+    c0 = None if c0 is None else as_size("c0", c0)
+    groups = as_size("groups", groups)
+    if isinstance(x, np.ndarray):
+        dtype = x.dtype
+        plan = _plan_for_numpy(src, dst, x.shape, shape, dtype, c0, groups)
+    else:
+        dtype = numpy_dtype(x.dtype)
+        plan = _plan_for(src, dst, array_shape("x", x), shape, array_dtype(x), c0, groups)
     if strict:
         plan.require_aligned()
-    element = as_element("pad_value", pad_value, numpy_dtype(x.dtype))
+    element = as_element("pad_value", pad_value, dtype)
     if out is not None:
         require_output("x", x, x.dtype, plan.dst_shape, out)
     return execute(plan, x, xp, element, out)
+
+
+def _plan_for(
+    src: Format,
+    dst: Format,
+    src_shape: tuple[int, ...],
+    shape: tuple[int, ...] | None,
+    dtype: DType,
+    c0: int | None,
+    groups: int,
+) -> Plan:
+    plan = make_plan(src, dst, src_shape, shape, dtype.bits, c0, groups)
+    plan.require_addressable(dtype.itemsize)
+    return plan
+
+
+# Beside large arrays the interpreter's own data leave the caches, and each function that is called has to come back.
+@functools.lru_cache(maxsize=1024)
+def _plan_for_numpy(
+    src: Format,
+    dst: Format,
+    src_shape: tuple[int, ...],
+    shape: tuple[int, ...] | None,
+    dtype: np.dtype[Any],
+    c0: int | None,
+    groups: int,
+) -> Plan:
+    return _plan_for(src, dst, src_shape, shape, resolve_dtype(dtype, "x"), c0, groups)
 
 
 def nd_to_nz(
