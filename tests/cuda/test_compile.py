@@ -24,12 +24,26 @@ class Entry:
     stores: tuple[int, ...]
 
 
+KINDS = tuple(
+    (word, (("SOURCE", source), ("RESULT", result)))
+    for result, word in {"ToByte": 1, "ToHalf": 2, "ToBfloat": 2, "ToWord": 4}.items()
+    for source in ("FromFloat", "FromInt")
+)
 # Per file, the words and macros it is compiled with, and its kernels.
 PLAIN = tuple((word, ()) for word in WORDS)
 FILES = {
     "brcb.cu": (PLAIN[:4], (Entry("brcb_aligned", (2, 4, 8), WORDS), Entry("brcb_unaligned", (), ()))),
     "runs.cu": (PLAIN, (Entry("runs", (16,), (16,)),)),
     "tiles.cu": (PLAIN, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
+    "fixpipe.cu": (
+        KINDS,
+        (
+            Entry("fixpipe_direct", (1, 2, 4), (4,)),
+            Entry("fixpipe_rows", (1, 2, 4), ()),
+            Entry("fixpipe_columns_aligned", (1, 2, 4), (1, 2, 4)),
+            Entry("fixpipe_columns_shifted", (1, 2, 4), ()),
+        ),
+    ),
     "transdata5hd.cu": (
         PLAIN[:3],
         (Entry("trans_data_to_5hd_aligned", WORDS, WORDS), Entry("trans_data_to_5hd_unaligned", (), ())),
@@ -71,6 +85,7 @@ def check(compiler, file: str, word: int, macros: tuple, architecture: int) -> N
     for entry in entries:
         ptx = compilers.entry_ptx(compiled, Kernel(file, entry.name, word))
         assert ".local" not in ptx
+        assert not re.search(r"\b(fma|mad|mul|add|sub)\.(ftz\.)?f32|\.ftz\b|\bfma\b", ptx)  # all say how they round
         assert has_vectors(ptx, "ld.global") == (word in entry.loads), entry
         assert has_vectors(ptx, "st.global") == (word in entry.stores), entry
 

@@ -27,7 +27,7 @@ def launches_of(plan, itemsize: int = 2):
 
 @pytest.mark.parametrize("divisor", [1, 2, 3, 5, 7, 9, 10, 16, 255, 641, 3136, 65537, 2**30 - 1, 2**30, 2**31 - 1])
 def test_divisors_divide_every_31_bit_number(divisor: int) -> None:
-    _, multiplier, shift = _jobs._divisor(divisor)
+    _, multiplier, shift = _jobs.make_divisor(divisor)
     numbers = {0, 1, divisor - 1, divisor, divisor + 1, 2**31 - 1, 2**31 - 2, (2**31 - 1) // divisor * divisor}
     numbers |= {(2**31 - 1) // divisor * divisor - 1, *range(0, 2**31, 99_999_989)}
     for n in numbers:

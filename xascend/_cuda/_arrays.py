@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat as compat
+import numpy.typing as npt
 
 from xascend._cuda._jobs import SECTOR
 from xascend._cuda._launches import Memory
@@ -14,6 +15,7 @@ from xascend._cuda._launches import Memory
 __all__ = [
     "address_of",
     "as_contiguous",
+    "as_device_array",
     "current_stream",
     "empty_output",
     "is_on_device",
@@ -88,6 +90,18 @@ def empty_output(x: Array, shape: tuple[int, ...], /) -> Array:
 
     with cupy.cuda.Device(x.device.id):
         return cupy.empty(shape, x.dtype)
+
+
+def as_device_array(host: npt.NDArray[Any], like: Array, /) -> Array:
+    """Return a copy of a contiguous array of the host, of the library and on the device of `like`."""
+    if compat.is_torch_array(like):
+        import torch
+
+        return torch.from_numpy(host).to(like.device, non_blocking=True)
+    import cupy
+
+    with cupy.cuda.Device(like.device.id):
+        return cupy.asarray(host)
 
 
 def as_contiguous(x: Array, /) -> Array:

@@ -10,18 +10,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_DIMS", "MAX_JOBS", "PADDING", "SECTOR", "TABLE", "Dim", "Job", "Kernel", "Walk", "pack_table"]
+__all__ = [
+    "DIVISOR",
+    "MAX_DIMS",
+    "MAX_JOBS",
+    "MAX_TILES",
+    "PADDING",
+    "SECTOR",
+    "TABLE",
+    "Dim",
+    "Job",
+    "Kernel",
+    "Walk",
+    "make_divisor",
+    "pack_table",
+]
 
 MAX_DIMS = 8
 MAX_JOBS = 6
 SECTOR = 32  # bytes that global memory moves at least
-_MAX_TILES = 2**31  # what a `Divisor` divides
+MAX_TILES = 2**31  # what a `Divisor` divides
 
-_DIVISOR = np.dtype([("divisor", "u4"), ("multiplier", "u4"), ("shift", "u4")])
+DIVISOR = np.dtype([("divisor", "u4"), ("multiplier", "u4"), ("shift", "u4")])
 _WALK = np.dtype(
     [
-        ("near", _DIVISOR),
-        ("rows", _DIVISOR),
+        ("near", DIVISOR),
+        ("rows", DIVISOR),
         ("total", "u4"),
         ("inner", "i4"),
         ("outer", "i4"),
@@ -36,8 +50,8 @@ _DIM = np.dtype(
         ("dst", "i8"),
         ("count", "i8"),
         ("valid", "i8"),
-        ("tiles", _DIVISOR),
-        ("extent", _DIVISOR),
+        ("tiles", DIVISOR),
+        ("extent", DIVISOR),
         ("shared", "i4"),
         ("unused", "i4"),
     ]
@@ -137,8 +151,8 @@ class Job:
 def pack_table(jobs: Sequence[Job], src_begin: int, src_end: int, /) -> npt.NDArray[Any]:
     """Return the table of one launch, an array of one record."""
     tiles = sum(job.tiles for job in jobs)
-    if tiles >= _MAX_TILES:
-        raise ValueError(f"a launch must have fewer than {_MAX_TILES} tiles, got {tiles}")
+    if tiles >= MAX_TILES:
+        raise ValueError(f"a launch must have fewer than {MAX_TILES} tiles, got {tiles}")
     table = np.zeros(1, TABLE)
     record = table[0]
     record["src_begin"], record["src_end"] = src_begin, src_end
@@ -155,8 +169,8 @@ def pack_table(jobs: Sequence[Job], src_begin: int, src_end: int, /) -> npt.NDAr
                 dim.dst,
                 dim.count,
                 dim.valid,
-                _divisor(dim.tiles),
-                _divisor(dim.extent),
+                make_divisor(dim.tiles),
+                make_divisor(dim.extent),
                 dim.shared,
                 0,
             )
@@ -167,8 +181,8 @@ def pack_table(jobs: Sequence[Job], src_begin: int, src_end: int, /) -> npt.NDAr
 def _pack_walk(walk: Walk) -> tuple[Any, ...]:
     order = walk.order + (0,) * (MAX_DIMS - len(walk.order))
     return (
-        _divisor(walk.near),
-        _divisor(walk.rows),
+        make_divisor(walk.near),
+        make_divisor(walk.rows),
         walk.total,
         walk.inner,
         walk.outer,
@@ -178,7 +192,7 @@ def _pack_walk(walk: Walk) -> tuple[Any, ...]:
     )
 
 
-def _divisor(value: int) -> tuple[int, int, int]:
+def make_divisor(value: int) -> tuple[int, int, int]:
     """Return what divides any number below 2^31 by `value`: see `quotient` in ``words.cuh``."""
     if value == 1:
         return 1, 0, 0

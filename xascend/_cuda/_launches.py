@@ -18,10 +18,10 @@ from xascend._cuda._tiles import make_tile_job
 from xascend._plan import Plan
 from xascend._sides import Vector
 
-__all__ = ["THREADS", "Launch", "Memory", "make_launches", "make_padding", "reason_not_direct"]
+__all__ = ["MAX_BLOCKS", "THREADS", "Launch", "Memory", "make_launches", "make_padding", "reason_not_direct"]
 
 THREADS = 256
-_MAX_BLOCKS = 1 << 16  # blocks then take several tiles each
+MAX_BLOCKS = 1 << 16  # blocks then take several tiles each
 _TILE_STATE = 96  # bytes of shared memory that describe a tile: `Tile` in ``jobs.cuh``, in whole vectors
 _LONG_RUN = 512  # bytes from which on a run is copied directly, whatever its alignment to sectors
 
@@ -68,7 +68,7 @@ def make_launches(plan: Plan, src: Memory, dst: Memory, /) -> tuple[Launch, ...]
             for first in range(0, len(jobs), MAX_JOBS):
                 some = jobs[first : first + MAX_JOBS]
                 shared = _TILE_STATE + max(job.shared for job in some)
-                blocks = min(sum(job.tiles for job in some), _MAX_BLOCKS)
+                blocks = min(sum(job.tiles for job in some), MAX_BLOCKS)
                 launches.append(Launch(kernel, blocks, shared, pack_table(some, begin, end)))
     return tuple(launches)
 

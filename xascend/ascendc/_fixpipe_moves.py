@@ -9,7 +9,7 @@ import numpy as np
 
 from xascend import _torch
 from xascend.ascendc._fixpipe_layouts import Box, Layout, Strides
-from xascend.quant import _native
+from xascend.quant import _cuda, _native
 from xascend.quant._arithmetic import apply_rule
 from xascend.quant._rules import Rule
 from xascend.quant._slabs import for_each_part
@@ -22,6 +22,9 @@ _COLUMNS = 1024  # read side by side; the more column blocks at a time, the less
 
 def run_layout(dst: Any, src: Any, layout: Layout, rule: Rule) -> None:
     """Write the results into `dst`; everything has been checked."""
+    if _cuda.is_for_kernels(src, dst):
+        _cuda.quantise_boxes(src, dst, rule, layout.boxes)
+        return
     memories = _native.host_memories(src, dst)
     if memories is None:
         run_boxes(dst, src, layout, rule)

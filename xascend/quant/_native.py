@@ -57,7 +57,7 @@ def quantise_rows(x: Numbers, out: Numbers, rule: Rule) -> None:
         return
     n = x.shape[-1]
     rows = x.size // n
-    if row == n and _table_columns(rule) == 1:
+    if row == n and not rule.has_columns:
         rows, n = 1, x.size
     groups, tail = divmod(n, min(n, _COLUMNS))
     boxes: list[Box] = []

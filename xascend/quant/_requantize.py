@@ -9,7 +9,7 @@ import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
 from xascend._ranges import require_flag
-from xascend.quant import _native
+from xascend.quant import _cuda, _native
 from xascend.quant._arithmetic import apply_rule, result_dtype
 from xascend.quant._modes import Mode, QuantMode, mode_of
 from xascend.quant._rules import Numbers, Rule, make_rule, on_host
@@ -147,6 +147,9 @@ def _run(x: Any, rule: Rule) -> Any:
             y = apply_rule(x, rule, Steps(xp))
         return xp.asarray(y, copy=True) if y is x else y
     out = xp.empty(shape, dtype=dtype, device=compat.device(x))
+    if _cuda.is_for_kernels(x, out):
+        _cuda.quantise_rows(x, out, rule)
+        return out
     memories = _native.host_memories(x, out)
     if memories is None:
         quantise_slabs(x, out, rule)

@@ -40,6 +40,12 @@ class Rule:
         """Whether a product can be below 0 after ReLU: by a slope, or by a negative scale."""
         return self.slope is not None or (self.scale is not None and bool((self.scale < 0).any()))
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether columns differ."""
+        numbers = (self.scale, self.slope, self.offset, self.shift)
+        return any(each is not None and each.size > 1 for each in numbers)
+
     def columns(self, start: int, stop: int) -> Rule:
         """Return the rule for some of the columns."""
 

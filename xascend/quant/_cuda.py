@@ -1,0 +1,58 @@
+"""Quantisation on a CUDA device by kernels of our own: each element is read once and written once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from xascend import _cuda, _torch
+from xascend._cuda._arrays import as_contiguous, as_device_array, current_stream, memory_of
+from xascend._cuda._launches import THREADS
+from xascend._cuda._loader import get_function
+from xascend.quant._cuda_launches import make_launch, make_numbers
+from xascend.quant._cuda_matrices import Matrices, cut_columns, make_box_matrices, make_row_matrices
+from xascend.quant._native import Box
+from xascend.quant._rules import Rule
+
+__all__ = ["is_for_kernels", "quantise_boxes", "quantise_rows"]
+
+Array = Any
+
+
+def is_for_kernels(src: Array, dst: Array, /) -> bool:
+    """Say whether both arrays lie on a CUDA device and the kernels can work on them."""
+    return not isinstance(src, np.ndarray) and _cuda.is_on_device(src) and _cuda.reason_unsupported(src, dst) is None
+
+
+def quantise_boxes(src: Array, dst: Array, rule: Rule, boxes: Iterable[Box], /) -> None:
+    """Quantise the elements of the boxes of one Fixpipe from `src` into `dst`, 1-D and contiguous."""
+    _quantise(src, dst, rule, 1, make_box_matrices(boxes))
+    if compat.is_torch_array(dst):
+        _torch.count_change(dst)
+
+
+def quantise_rows(x: Array, out: Array, rule: Rule, /) -> None:
+    """Quantise `x`, whose last axis counts columns, into `out`, contiguous and of the same shape."""
+    size = math.prod(x.shape)
+    if size:
+        columns = x.shape[-1] if rule.has_columns else 1
+        _quantise(as_contiguous(x), out, rule, *make_row_matrices(size, columns))
+
+
+def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Iterable[Matrices]) -> None:
+    """Launch on the current stream; nothing is waited for."""
+    numbers = make_numbers(rule, together)
+    with current_stream(src) as device:
+        (source, source_memory), (target, target_memory) = memory_of(src), memory_of(dst)
+        tables = None if numbers.tables is None else as_device_array(numbers.tables, src)
+        for some in matrices:
+            for part in cut_columns(some):
+                launch = make_launch(rule, numbers, part, source_memory.alignment, target_memory.alignment)
+                table = 0 if tables is None else memory_of(tables)[0] + tables.itemsize * part.first
+                arguments = (source, target, table, launch.matrices)
+                function = get_function(launch.kernel, device)
+                function((launch.blocks,), (THREADS,), arguments, shared_mem=launch.shared)
