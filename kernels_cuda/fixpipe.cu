@@ -208,7 +208,7 @@ XASCEND_INSIDE void turn_tiles(const Matrices& m, const char* src, char* dst, co
 }  // namespace xascend
 
 // Every quad of the result begins at a multiple of its size.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 fixpipe_direct(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
                const __grid_constant__ xascend::Matrices m) {
     using namespace xascend;
@@ -235,7 +235,7 @@ fixpipe_direct(const char* __restrict__ src, char* __restrict__ dst, const char*
 }
 
 // Rows of the result begin anywhere.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 fixpipe_rows(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
              const __grid_constant__ xascend::Matrices m) {
     using namespace xascend;
@@ -270,7 +270,7 @@ fixpipe_rows(const char* __restrict__ src, char* __restrict__ dst, const char* _
 }
 
 // The elements of a column follow each other in the result, from a multiple of 16 bytes on.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
 fixpipe_columns_aligned(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
                         const __grid_constant__ xascend::Matrices m) {
     extern __shared__ uint4 shared_words[];
@@ -278,7 +278,7 @@ fixpipe_columns_aligned(const char* __restrict__ src, char* __restrict__ dst, co
 }
 
 // The same from anywhere on.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
 fixpipe_columns_shifted(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
                         const __grid_constant__ xascend::Matrices m) {
     extern __shared__ uint4 shared_words[];

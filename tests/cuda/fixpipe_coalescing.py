@@ -6,7 +6,6 @@ The matrices are cut down along axes that only repeat what is there, as those of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from cuda import harness, quantisers

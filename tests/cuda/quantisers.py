@@ -58,7 +58,7 @@ def run(
 
 
 def check_boxes(src: np.ndarray, before: np.ndarray, rule: Rule, boxes: tuple[Box, ...], **options: Any) -> list[str]:
-    """Run boxes over old values, which stay where nothing is written, and compare; return the kernels that took part."""
+    """Run boxes over old values, which stay where nothing is written, and compare; return the kernels."""
     expected = before.copy()
     _fixpipe_moves.run_boxes(expected, src, Layout(boxes, 1, (1, 0), (1, 0)), rule)
     made = harness.aligned(before) if "offset" not in options else place(before, options.pop("offset"))

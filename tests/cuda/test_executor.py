@@ -9,102 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda import harness
+from cuda.stand_in import StandIn
 from libraries import assert_same_bits, random_bits
 
 from xascend import _cuda, _execute, _numpy
-from xascend._cuda import _jobs, _loader
 from xascend._cuda._launches import THREADS
 from xascend._plan import make_plan
 from xascend.files.device import executor_of_slabs
 from xascend.formats import as_format
-
-
-class DeviceArray:
-    """As much of a CuPy array as the executor looks at; the memory is NumPy's."""
-
-    def __init__(self, host: np.ndarray, device: int = 0) -> None:
-        self.host = host
-        self.device = SimpleNamespace(id=device)
-        self.data = SimpleNamespace(ptr=harness.address(host))
-        self.shape, self.strides, self.dtype = host.shape, host.strides, host.dtype
-
-    def __setitem__(self, key: Any, value: DeviceArray) -> None:
-        self.host[key] = value.host
-
-
-class StandIn:
-    """Module `cupy`: allocates on the host, and runs kernels through the harness."""
-
-    def __init__(self) -> None:
-        self.ndarray = DeviceArray
-        self.current = [0]
-        self.arrays: list[np.ndarray] = []
-        self.sources: list[tuple[str, tuple[str, ...]]] = []
-        self.launches: list[tuple[int, str]] = []
-        self.copies = 0
-        self.devices = 1
-        error = type("CUDARuntimeError", (RuntimeError,), {})
-        runtime = SimpleNamespace(CUDARuntimeError=error, getDeviceCount=lambda: self.devices)
-        self.cuda = SimpleNamespace(Device=self._device, runtime=runtime)
-
-    def _device(self, number: int) -> Any:
-        stand_in = self
-
-        class Current:
-            def __enter__(self) -> None:
-                stand_in.current.append(number)
-
-            def __exit__(self, *_: object) -> None:
-                stand_in.current.pop()
-
-        return Current()
-
-    def array(self, host: np.ndarray, device: int = 0) -> DeviceArray:
-        self.arrays.append(host)
-        return DeviceArray(host, device)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
-        host = harness.aligned_empty(shape, dtype)
-        host.view(np.uint8)[...] = 0xA5
-        return self.array(host, self.current[-1])
-
-    def asarray(self, host: np.ndarray) -> DeviceArray:
-        return self.array(harness.aligned(host), self.current[-1])
-
-    def ascontiguousarray(self, x: DeviceArray) -> DeviceArray:
-        self.copies += 1
-        return self.array(harness.aligned(x.host), self.current[-1])
-
-    def RawModule(self, *, code: str, options: tuple[str, ...]) -> Any:
-        self.sources.append((code, options))
-        word = int(options[-1].removeprefix("-DXASCEND_WORD="))
-        return SimpleNamespace(get_function=lambda entry: self._function(entry, word))
-
-    def _function(self, entry: str, word: int) -> Any:
-        def call(grid: tuple[int], block: tuple[int], args: tuple, *, shared_mem: int) -> None:
-            src, dst, padding, table = args
-            (x,) = (a for a in self.arrays if harness.address(a) == src)
-            (out,) = (a for a in self.arrays if harness.address(a) == dst)
-            assert block == (THREADS,)
-            assert (padding.dtype, padding.size, table.dtype, table.size) == (_jobs.PADDING, 1, _jobs.TABLE, 1)
-            kernel = _jobs.Kernel("runs.cu" if entry == "runs" else "tiles.cu", entry, word)
-            harness.run_kernel(kernel, args, [x], [out], harness.Counts(), blocks=grid[0], shared=shared_mem)
-            self.launches.append((self.current[-1], entry))
-
-        return call
-
-
-@pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    harness.require_compiler()
-    stand_in = StandIn()
-    monkeypatch.setitem(sys.modules, "cupy", stand_in)
-    monkeypatch.delenv(_cuda._DISABLE, raising=False)
-    for cached in (_cuda.reason_absent, _loader.get_function):
-        cached.cache_clear()
-    yield stand_in
-    for cached in (_cuda.reason_absent, _loader.get_function):
-        cached.cache_clear()
 
 
 def plan_of(x: np.ndarray, src: str, dst: str) -> Any:

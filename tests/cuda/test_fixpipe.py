@@ -1,4 +1,4 @@
-"""The Fixpipe kernels equal NumPy bit for bit, on the host and in two thread orders: every mode, layout and alignment."""
+"""The Fixpipe kernels equal NumPy bit for bit, in two thread orders on the host: every mode, layout, alignment."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def test_matrices_are_those_of_the_boxes(n: int, itemsize: int) -> None:
         assert len(made) == 1 or (itemsize == 1 and layout is NZ)
 
 
-@pytest.mark.parametrize(("size", "columns"), [(1, 1), (5, 5), (4096, 1), (5000, 1), (3 * 7, 7), (700 * 7, 7), (9000, 9)])
+@pytest.mark.parametrize(("size", "columns"), [(1, 1), (5, 5), (4096, 1), (5000, 1), (21, 7), (4900, 7), (9000, 9)])
 def test_long_rows_are_all_of_an_array(size: int, columns: int) -> None:
     together, made = make_row_matrices(size, columns)
     elements = sorted(element for matrices in made for element in places(matrices))

@@ -10,7 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend import _cuda, _torch
-from xascend._cuda._arrays import as_contiguous, as_device_array, current_stream, memory_of
+from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, memory_of
 from xascend._cuda._launches import THREADS
 from xascend._cuda._loader import get_function
 from xascend.quant._cuda_launches import make_launch, make_numbers
@@ -21,6 +21,7 @@ from xascend.quant._rules import Rule
 __all__ = ["is_for_kernels", "quantise_boxes", "quantise_rows"]
 
 Array = Any
+_ENTRY_BYTES = 4  # of a table
 
 
 def is_for_kernels(src: Array, dst: Array, /) -> bool:
@@ -52,7 +53,7 @@ def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Itera
         for some in matrices:
             for part in cut_columns(some):
                 launch = make_launch(rule, numbers, part, source_memory.alignment, target_memory.alignment)
-                table = 0 if tables is None else memory_of(tables)[0] + tables.itemsize * part.first
+                table = 0 if tables is None else address_of(tables) + _ENTRY_BYTES * part.first
                 arguments = (source, target, table, launch.matrices)
                 function = get_function(launch.kernel, device)
                 function((launch.blocks,), (THREADS,), arguments, shared_mem=launch.shared)

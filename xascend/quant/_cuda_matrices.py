@@ -21,7 +21,9 @@ Four: TypeAlias = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """Equal matrices, of which element (matrix, row, column) lies, in elements from the start of each array, at::
+    """Equal matrices.
+
+    Element (matrix, row, column) of them lies, in elements from the start of each array, at::
 
         src[0] + matrix * src[1] + row * src[2] + column // 16 * src[3] + column % 16
         dst[0] + matrix * dst[1] + row * dst[2] + column // group * dst[3] + column % group
@@ -48,11 +50,11 @@ def make_box_matrices(boxes: Iterable[Box], /) -> list[Matrices]:
     for box in boxes:
         matrices = _matrices_of(box)
         last = found[-1] if found else None
-        if last and last.dst[2] == matrices.dst[2]:
-            if (matrices.src[0], matrices.dst[0]) == last.begins_at(last.columns):
-                found[-1] = replace(last, columns=last.columns + matrices.columns)
-                continue
-        found.append(matrices)
+        starts = matrices.src[0], matrices.dst[0]
+        if last and last.dst[2] == matrices.dst[2] and starts == last.begins_at(last.columns):
+            found[-1] = replace(last, columns=last.columns + matrices.columns)
+        else:
+            found.append(matrices)
     return found
 
 

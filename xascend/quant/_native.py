@@ -96,7 +96,7 @@ def _make_program(rule: Rule, entries: int, boxes: Sequence[Box], item: int) -> 
     """Return what the library reads: see the head of ``quantise.hpp``."""
     below_zero = 2 if rule.slope is not None else int(rule.relu)
     program = array.array("q", (_SOURCES[rule.source], _RESULTS[rule.result], below_zero, rule.saturate))
-    program.extend((rule.shift is not None, entries, _table_columns(rule) > 1, len(boxes)))
+    program.extend((rule.shift is not None, entries, rule.has_columns, len(boxes)))
     for first, counts, src_offset, src, dst_offset, dst in boxes:
         program.extend((first, *counts))
         program.extend(_SOURCE_BYTES * distance for distance in (src_offset, *src))
