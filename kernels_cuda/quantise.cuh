@@ -8,15 +8,15 @@ namespace xascend {
 
 // What all elements of an instruction have in common.
 struct Arithmetic {
-    float floor;    // inputs below it become it
-    float zero;     // added to products: -0.0 leaves them as they are, 0.0 makes 0.0 of -0.0
-    uint32 limit;   // bits of the largest magnitude of a 16-bit result
-    uint32 nan;     // 16-bit result of NaN
-    int32 low;      // limits of integer results
+    float floor;           // inputs below it become it
+    uint32 limit;          // bits of the largest magnitude of a 16-bit result
+    uint32 nan;            // 16-bit result of NaN
+    uint32 negative_zero;  // bits of a result that become 0: those of -0.0, or 0 where it stays
+    int32 low;             // limits of integer results
     int32 high;
-    int32 shifts;   // whether the integers of some column are shifted
-    int32 slopes;   // whether elements below 0 have a factor of their own
-    int32 is_kept;  // whether float32 results are the inputs, bit for bit
+    int32 shifts;          // whether the integers of some column are shifted
+    int32 slopes;          // whether elements below 0 have a factor of their own
+    int32 is_kept;         // whether float32 results are the inputs, bit for bit
 };
 
 // The numbers of a column: factors of its elements and of those below 0, and 256 * offset + shift.
@@ -31,7 +31,12 @@ XASCEND_INSIDE float at_least(float y, float floor) { return y < floor ? floor :
 
 XASCEND_INSIDE float scaled(float y, const Column& column, const Arithmetic& all) {
     y = at_least(y, all.floor);
-    return __fadd_rn(__fmul_rn(y, y < 0.0f ? column.slope : column.scale), all.zero);
+    return __fmul_rn(y, y < 0.0f ? column.slope : column.scale);
+}
+
+// This comes after the rounding, which makes zeros of small numbers.
+XASCEND_INSIDE uint32 without_negative_zero(uint32 made, const Arithmetic& all) {
+    return made == all.negative_zero ? 0 : made;
 }
 
 // ---- sources ----
@@ -42,10 +47,10 @@ struct FromFloat {
     XASCEND_INSIDE static uint32 word(uint32 x, const Column& column, const Arithmetic& all) {  // no mode scales it
         if (all.is_kept) return x;
         float y = at_least(__uint_as_float(x), all.floor);
-        y = __fadd_rn(y < 0.0f ? __fmul_rn(y, column.slope) : y, all.zero);
+        y = y < 0.0f ? __fmul_rn(y, column.slope) : y;
         // of NaN, what processors of the x86 family make: that of the input, quiet, or one with the sign bit
         if (y != y) return (x & 0x7fffffff) > 0x7f800000 ? x | 0x00400000 : 0xffc00000;
-        return __float_as_uint(y);
+        return without_negative_zero(__float_as_uint(y), all);
     }
 };
 
@@ -93,7 +98,7 @@ struct ToHalf {
         const uint32 sum =
             __float_as_uint(__fadd_rn(__uint_as_float(limited), __uint_as_float(power + (13 << 23 | 0x3c00))));
         const uint32 made = ((sum + (power >> 13)) & 0xffff) | (y >> 16 & 0x8000);
-        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : made;
+        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all);
     }
 };
 
@@ -105,7 +110,7 @@ struct ToBfloat {
         const uint32 magnitude = y & 0x7fffffff;
         const uint32 limited = magnitude < all.limit ? magnitude : all.limit;
         const uint32 made = ((limited + 0x7fff + (limited >> 16 & 1)) >> 16) | (y >> 16 & 0x8000);
-        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : made;
+        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all);
     }
 };
 

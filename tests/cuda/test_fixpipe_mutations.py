@@ -43,8 +43,12 @@ NUMBERS = {
     "no rounding to even": ("12582912.0f)", "12582912.0f) + (y > 0.0f)"),
     "the offset before the first clip": ("y = y < -256.0f", "y += column.offset_and_shift >> 8; y = y < -256.0f"),
     "subnormal halves lost": ("exponent < 0x38800000 ? 0x38800000", "exponent < 0x380 ? 0x380"),
+    "zeros that stay negative": ("made == all.negative_zero ? 0 : made", "made"),
     "the slope for all": ("y < 0.0f ? column.slope : column.scale", "column.slope"),
-    "NaN for a number": ("Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : made", "made"),
+    "NaN for a number": (
+        "Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all)",
+        "made",
+    ),
     "the shift without its limits": ("within(value >> shift, -32768, 32767)", "value >> shift"),
 }
 MUTATIONS = {name: ("fixpipe.cu", *change) for name, change in PLACES.items()}

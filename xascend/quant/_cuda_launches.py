@@ -40,9 +40,9 @@ _ENOUGH = 1 << 11  # tiles that keep a device busy
 _ARITHMETIC = np.dtype(
     [
         ("floor", "f4"),
-        ("zero", "f4"),
         ("limit", "u4"),
         ("nan", "u4"),
+        ("negative_zero", "u4"),
         ("low", "i4"),
         ("high", "i4"),
         ("shifts", "i4"),
@@ -95,7 +95,7 @@ def make_numbers(rule: Rule, together: int = 1, /) -> Numbers:
     """Return the numbers of a rule, those of the columns `together` times in a row."""
     arithmetic = np.zeros((), _ARITHMETIC)
     arithmetic["floor"] = 0.0 if rule.relu and rule.slope is None else -np.inf
-    arithmetic["zero"] = 0.0 if rule.relu else -0.0
+    arithmetic["negative_zero"] = 1 << (8 * _RESULTS[rule.result][1] - 1) if rule.relu else 0
     arithmetic["low"], arithmetic["high"] = EIGHT_BITS.get(rule.result, (0 if rule.relu else _INT32[0], _INT32[1]))
     arithmetic["shifts"] = rule.shift is not None
     arithmetic["slopes"] = rule.slope is not None
