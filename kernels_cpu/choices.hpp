@@ -1,146 +1,144 @@
-// How a job is carried out: its plane, its blocks, its kernel and the way of its stores. The limits were measured.
+// How a job is carried out: its blocks, their order and the way of its stores. The limits were measured.
 #pragma once
-
-#include <cstdlib>
 
 #include "job.hpp"
 
 namespace xascend {
 
 constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a first-level cache
-constexpr int64_t stage_limit = 1 << 18;  // of a staged block of long rows: half of a second-level cache
-constexpr int64_t long_row = 1 << 13;     // of the result, where its lines are not all written whole
+#if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
+constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
+#else
+constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
+constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
+constexpr int64_t stage_source_row = 1 << 10;
+#endif
+constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
+constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 constexpr int64_t short_row = 1 << 10;    // of the source: ends before a prefetcher has found it
 constexpr int64_t open_lines = 4;         // that a processor surely puts together at the same time
 
 inline void Job::prepare(bool may_stream) {
-    for (int d = 0; d < dims; ++d) order_[d] = d;
-    // Reads that follow each other are fetched ahead of time; streamed stores may go anywhere.
-    std::stable_sort(order_, order_ + dims, [&](int a, int b) { return std::abs(dim[a].src) > std::abs(dim[b].src); });
-    choose_plane();
+    for (int i = 0; i < count; ++i) parts[i].choose_plane();
     fit_blocks(256, 512, block_limit);
     streams_ = may_stream && result_row() >= 4 * line_bytes;
-    staged_ = scatters() || (streams_ && unit < 4 * line_bytes && !is_aligned());
-    // A line that is stored in two parts has to be read first, and streams wait for it: few of them, then.
-    const bool long_rows = staged_ && streams_ && !is_aligned();
-    if (long_rows) fit_blocks(512, long_row, stage_limit);
-    gathers_ = transposes() && source_row() < short_row && (long_rows || aliases());
-    choose_kernel(streams_ && !staged_);
-}
-
-// The plane's y is the fastest dimension of the destination, its x the fastest of the source.
-inline void Job::choose_plane() {
-    y_ = dims - 1;
-    for (int d = dims - 2; d >= 0; --d) {
-        if (x_ < 0 || std::abs(dim[d].src) < std::abs(dim[x_].src)) x_ = d;
+    staged_ = streams_ ? !is_direct() : scatters();
+    if (streams_ && staged_) {
+        fit_blocks(stage_source_row, stage_row, stage_limit);
+        if (!is_aligned()) fit_blocks(stage_source_row, 2 * stage_row, 2 * stage_limit);  // fewer ends of rows
     }
-    for (int d = 0; d < dims; ++d) {
-        if (d != x_ && d != y_) around_[around_count_++] = d;
+    gathers_ = count == 1 && parts->transposes() && parts->source_row() < short_row && aliases();
+    choose_order();
+    if (staged_) lay_out_stage();
+    for (int i = 0; i < count; ++i) {
+        for (int d = 0; d < parts[i].dims; ++d) {
+            parts[i].dim[d].block = d < shared ? dim(d).block : parts[i].dim[d].count;
+        }
+        parts[i].choose_kernel(streams_ && !staged_, staged_);
     }
 }
 
 // Lets a block grow along neighbours in the destination, and then in the source, to the wanted bytes in a row.
 inline void Job::choose_blocks(int64_t src_target, int64_t dst_target) {
-    const int64_t step = transposes() ? vector_bytes / unit : 1;  // whole tiles
-    for (int d = 0; d < dims; ++d) dim[d].block = 1;
-    const auto grow = [&](int d, int64_t least) {
+    Part& part = *parts;
+    const int64_t step = part.transposes() ? vector_bytes / part.unit : 1;  // whole tiles
+    for (int d = 0; d < part.dims; ++d) part.dim[d].block = d < shared ? 1 : part.dim[d].count;
+    const auto grow = [&](Dim& dim, int64_t least) {
         least = (least + step - 1) / step * step;
-        dim[d].block = std::min(dim[d].count, std::max(dim[d].block, least));
-        return dim[d].block == dim[d].count;
+        dim.block = std::min(dim.count, std::max(dim.block, least));
+        return dim.block == dim.count;
     };
-    int64_t row = unit;
-    for (int d = dims - 1; d >= 0 && row < dst_target && dim[d].dst == row; --d) {
-        if (!grow(d, (dst_target + row - 1) / row)) break;
-        row *= dim[d].count;
+    int64_t row = extent;
+    for (int d = shared - 1; d >= 0 && row < dst_target && part.dim[d].dst == row; --d) {
+        if (!grow(part.dim[d], (dst_target + row - 1) / row)) break;
+        row *= part.dim[d].count;
     }
-    row = unit;
-    for (bool found = true; found && row < src_target;) {
-        found = false;
-        for (int d = 0; d < dims && !found; ++d) {
-            if (dim[d].src == row && dim[d].count > 1) {
-                found = grow(d, (src_target + row - 1) / row);
-                row = found ? row * dim[d].count : src_target;
-            }
-        }
+    row = part.unit;
+    for (int i = part.dims - 1; i >= 0 && row < src_target; --i) {
+        Dim& dim = part.dim[part.order[i]];
+        if (dim.src != row || !grow(dim, (src_target + row - 1) / row)) break;
+        row *= dim.count;
     }
-    if (x_ >= 0) grow(x_, 8);
-    if (y_ >= 0) grow(y_, 8);
+    if (part.x()) grow(*part.x(), 8);
+    if (part.y()) grow(*part.y(), 8);
 }
 
 inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limit) {
     for (; src_target >= line_bytes / 2; dst_target /= 2, src_target /= 2) {
         choose_blocks(src_target, dst_target);
-        if (block_bytes() <= limit) break;
+        if (result_bytes_of_block() <= limit) break;
     }
+}
+
+// Reads that follow each other are fetched ahead of time, while rows may be written in any order; but where the lines
+// at their ends are not whole, the blocks of a row have to follow each other.
+inline void Job::choose_order() {
+    int n = 0;
+    for (int i = 0; i < parts->dims; ++i) {
+        if (parts->order[i] < shared) order_[n++] = parts->order[i];
+    }
+    result_row();
+    carries_ = streams_ && staged_ && row_from_ < shared && blocks_along(row_from_) > 1 && !is_aligned();
+    if (carries_) {
+        int* along_row = std::find(order_, order_ + n, row_from_);
+        std::rotate(along_row, along_row + 1, order_ + n);
+    }
+}
+
+// Rows of a stage lie apart: before each is room for what the block before has left, behind each for a vector.
+inline void Job::lay_out_stage() {
+    int64_t row = extent;
+    for (int d = row_from_; d < shared; ++d) {
+        staged_strides_.of[d] = dim(d).dst;
+        row *= dim(d).block;
+    }
+    staged_bytes_ = (row + line_bytes - 1) / line_bytes * line_bytes + 2 * line_bytes;
+    for (int d = row_from_ - 1; d >= 0; --d) {
+        staged_strides_.of[d] = staged_bytes_;
+        staged_bytes_ *= dim(d).block;
+    }
+}
+
+// Whether a streamed block needs no stage: its units are long, or they are whole vectors that fill lines at once and
+// come from rows that each are a stream of their own, so that all are fetched ahead of time.
+inline bool Job::is_direct() {
+    if (parts->unit >= long_unit) return true;
+    if (count > 1 || parts->unit % vector_bytes || !parts->y()) return false;
+    return std::abs(parts->y()->src) >= page_bytes && is_aligned();
 }
 
 // Whether a tile's rows lie on more lines than the processor holds open for stores.
 inline bool Job::scatters() const {
-    if (!transposes()) return false;
-    const int64_t tile_bytes = vector_bytes / unit * dim[x_].dst;
-    return dim[x_].dst != dim[y_].block * unit || tile_bytes > open_lines * line_bytes;
+    if (!parts->transposes()) return false;
+    const int64_t apart = parts->x()->dst;
+    return apart != parts->y()->block * parts->unit || vector_bytes / parts->unit * apart > open_lines * line_bytes;
 }
 
 // Bytes of a block that follow each other in the destination.
-inline int64_t Job::result_row() const {
-    int64_t row = unit;
-    for (int d = dims - 1; d >= 0 && dim[d].dst == row; --d) row *= dim[d].block;
+inline int64_t Job::result_row() {
+    int64_t row = extent;
+    row_from_ = shared;
+    while (row_from_ > 0 && dim(row_from_ - 1).dst == row) {
+        row *= dim(--row_from_).block;
+        if (dim(row_from_).block < dim(row_from_).count) break;
+    }
     return row;
 }
 
 // Whether rows of a block fall into few sets of a cache, because they lie a multiple of 2 KiB apart.
 inline bool Job::aliases() const {
     int64_t rows = 1;
-    for (int d = 0; d < dims; ++d) {
-        if (dim[d].src != 0 && dim[d].src % 2048 == 0) rows *= dim[d].block;
+    for (int d = 0; d < parts->dims; ++d) {
+        if (dim(d).src != 0 && dim(d).src % 2048 == 0) rows *= dim(d).block;
     }
-    return unit <= 2 && rows >= 16 && source_row() >= line_bytes && block_bytes() <= block_limit;
+    return parts->unit <= 2 && rows >= 16 && parts->source_row() >= line_bytes;
 }
 
-// Bytes of a block that follow each other in the source.
-inline int64_t Job::source_row() const {
-    int64_t row = unit;
-    for (int i = dims - 1; i >= 0 && dim[order_[i]].src == row; --i) row *= dim[order_[i]].block;
-    return row;
-}
-
-// Whether a kernel's every store is a whole aligned vector, and every block is whole cache lines.
-inline bool Job::is_aligned() const {
-    if (unit % vector_bytes && (!transposes() || dim[y_].count * unit % vector_bytes)) return false;
+// Whether every row of every block is whole cache lines.
+inline bool Job::is_aligned() {
     int64_t all = reinterpret_cast<std::intptr_t>(dst) | result_row();
-    int64_t row = unit;
-    for (int d = dims - 1; d >= 0; --d) {
-        if (dim[d].dst != row) all |= dim[d].dst;
-        row = dim[d].dst == row ? row * dim[d].count : -1;
-    }
+    for (int d = 0; d < row_from_; ++d) all |= dim(d).dst;
     return all % line_bytes == 0;
-}
-
-inline void Job::choose_kernel(bool streamed) {
-    const bool tiles = transposes();
-    switch (unit) {
-#define XASCEND_UNIT(n)                                                                      \
-    case n:                                                                                  \
-        kernel_ = tiles ? (streamed ? transpose_plane<n, true> : transpose_plane<n, false>) \
-                        : copy_plane<n, false>;                                              \
-        return;
-        XASCEND_UNIT(1)
-        XASCEND_UNIT(2)
-        XASCEND_UNIT(4)
-        XASCEND_UNIT(8)
-#undef XASCEND_UNIT
-#define XASCEND_UNIT(n)                                                  \
-    case n:                                                              \
-        kernel_ = streamed ? copy_plane<n, true> : copy_plane<n, false>; \
-        return;
-        XASCEND_UNIT(16)
-        XASCEND_UNIT(32)
-        XASCEND_UNIT(64)
-        XASCEND_UNIT(128)
-#undef XASCEND_UNIT
-        default:
-            kernel_ = streamed ? copy_plane_of_runs<true> : copy_plane_of_runs<false>;
-    }
 }
 
 }  // namespace xascend

@@ -1,9 +1,13 @@
 // One conversion: reads a program, makes jobs of its boxes, and shares their blocks out among threads.
 //
-// A program is 64-bit integers: item size, number of phases, and per phase the number of its boxes and the boxes:
-// kind (0 copies, 1 fills), source offset, destination offset, number of dimensions, and per dimension its count,
-// source stride and destination stride, outermost in the destination first. Offsets and strides are bytes. Boxes of
-// one phase write different memory, or the same fill; a phase begins when the one before is done.
+// A program is 64-bit integers: item size, number of phases, and per phase the number of its groups and the groups:
+// number of boxes, number of their shared dimensions, and the boxes: kind (0 copies, 1 fills), source offset,
+// destination offset, number of dimensions, and per dimension its count, source stride and destination stride,
+// outermost in the destination first. Offsets and strides are bytes. Boxes of one phase write different memory, or the
+// same fill; a phase begins when the one before is done.
+//
+// The boxes of a group agree in the counts and destination strides of their first dimensions, the shared ones. What
+// they write for one index of these lies side by side and leaves nothing out. The first box is the largest copy.
 #pragma once
 
 #include <atomic>
@@ -14,10 +18,6 @@
 
 #include "blocks.hpp"
 #include "choices.hpp"
-
-#ifndef XASCEND_SMALL_LIMITS
-#define XASCEND_SMALL_LIMITS 0  // 1: for tests, to send small arrays the ways of large ones
-#endif
 
 namespace xascend {
 
@@ -45,19 +45,21 @@ class Conversion {
     void run(const int64_t* program, int64_t phases) {
         for (int64_t phase = 0; phase < phases; ++phase) {
             jobs_.clear();
-            const int64_t boxes = *program++;
-            jobs_.reserve(static_cast<std::size_t>(boxes));
-            for (int64_t box = 0; box < boxes; ++box) program = read_box(program);
+            parts_.clear();
+            for (int64_t groups = *program++; groups > 0; --groups) program = read_group(program);
             run_phase();
         }
     }
 
    private:
+    static constexpr int64_t alone = -1;  // a box that is no group's: all its dimensions may be cut
+
     const char* src_;
     char* dst_;
     const char* item_;
     int64_t item_bytes_;
     int threads_;
+    std::vector<Part> parts_;  // of all jobs in turn
     std::vector<Job> jobs_;
     std::vector<Share> shares_;
     std::atomic<std::size_t> next_share_{0};
@@ -65,12 +67,21 @@ class Conversion {
     std::vector<Scratch> scratch_;
     std::vector<char> pattern_;
 
-    const int64_t* read_box(const int64_t* at) {
-        const bool fills = at[0] != 0;
-        Job job;
-        job.src = fills ? pattern() : src_ + at[1];
-        job.dst = dst_ + at[2];
-        job.unit = item_bytes_;
+    const int64_t* read_group(const int64_t* at) {
+        const int64_t boxes = at[0], shared = at[1];
+        at += 2;
+        const std::size_t before = parts_.size();
+        for (int64_t box = 0; box < boxes; ++box) at = read_box(at, boxes == 1 ? alone : shared);
+        if (boxes > 1 && parts_.size() > before) add_job(before, static_cast<int>(shared));
+        return at;
+    }
+
+    const int64_t* read_box(const int64_t* at, int64_t shared) {
+        Part part;
+        part.fills = at[0] != 0;
+        part.src = part.fills ? pattern() : src_ + at[1];
+        part.dst = dst_ + at[2];
+        part.unit = item_bytes_;
         const int64_t dims = at[3];
         at += 4;
         if (dims > max_dims) throw std::length_error("too many dimensions");
@@ -78,46 +89,60 @@ class Conversion {
             Dim dim = {at[0], at[1], at[2], 1};
             if (dim.count == 0) return at + 3 * (dims - d);
             if (dim.dst < 0) {  // walk the other way
-                job.src += (dim.count - 1) * dim.src;
-                job.dst += (dim.count - 1) * dim.dst;
+                part.src += (dim.count - 1) * dim.src;
+                part.dst += (dim.count - 1) * dim.dst;
                 dim.src = -dim.src;
                 dim.dst = -dim.dst;
             }
-            job.dim[job.dims++] = dim;
+            part.dim[part.dims++] = dim;
         }
-        add(job, fills);
+        add(part, shared);
         return at;
     }
 
     // Folds an innermost run into the unit; what is too long for one unit becomes a dimension and a remainder.
-    void add(Job job, bool fills) {
-        const int64_t limit = fills ? pattern_bytes : run_limit;
-        if (job.dims > 0) {
-            const Dim run = job.dim[job.dims - 1];
-            if (run.dst == job.unit && (fills || run.src == job.unit)) {
-                --job.dims;
-                const int64_t bytes = run.count * job.unit;
-                if (bytes > limit) {
-                    Job rest = job;
-                    const int64_t whole = bytes / limit;
-                    rest.unit = bytes % limit;
-                    rest.src += fills ? 0 : whole * limit;
-                    rest.dst += whole * limit;
-                    if (rest.unit) keep(rest, fills);
-                    job.dim[job.dims++] = {whole, fills ? 0 : limit, limit, 1};
-                    job.unit = limit;
-                } else {
-                    job.unit = bytes;
-                }
+    void add(Part part, int64_t shared) {
+        if (part.dims > std::max<int64_t>(shared, 0)) {
+            const Dim run = part.dim[part.dims - 1];
+            if (run.dst == part.unit && (part.fills || run.src == part.unit)) {
+                --part.dims;
+                part.unit *= run.count;
             }
         }
-        keep(job, fills);
+        const int64_t limit = part.fills ? pattern_bytes : run_limit;
+        if (shared == alone && part.unit > limit) {
+            Part rest = part;
+            const int64_t whole = part.unit / limit;
+            rest.unit = part.unit % limit;
+            rest.src += part.fills ? 0 : whole * limit;
+            rest.dst += whole * limit;
+            if (rest.unit) keep(rest, shared);
+            part.dim[part.dims++] = {whole, part.fills ? 0 : limit, limit, 1};
+            part.unit = limit;
+        }
+        keep(part, shared);
     }
 
-    void keep(Job job, bool fills) {
-        job.src_end = job.src + job.unit;
-        for (int d = 0; d < job.dims; ++d) job.src_end += std::max<int64_t>(0, (job.dim[d].count - 1) * job.dim[d].src);
-        if (fills) job.src_end = pattern_.data() + pattern_.size();
+    void keep(Part part, int64_t shared) {
+        part.src_end = part.src + part.unit;
+        for (int d = 0; d < part.dims; ++d) {
+            part.src_end += std::max<int64_t>(0, (part.dim[d].count - 1) * part.dim[d].src);
+        }
+        if (part.fills) part.src_end = pattern_.data() + pattern_.size();
+        parts_.push_back(part);
+        if (shared == alone) add_job(parts_.size() - 1, part.dims);
+    }
+
+    void add_job(std::size_t first, int shared) {
+        Job job;
+        job.count = static_cast<int>(parts_.size() - first);
+        job.shared = shared;
+        job.dst = parts_[first].dst;
+        for (std::size_t i = first; i < parts_.size(); ++i) job.dst = std::min(job.dst, parts_[i].dst);
+        job.extent = 0;
+        for (std::size_t i = first; i < parts_.size(); ++i) {
+            job.extent = std::max(job.extent, parts_[i].dst - job.dst + parts_[i].reach(shared));
+        }
         jobs_.push_back(job);
     }
 
@@ -134,6 +159,11 @@ class Conversion {
 
     // Threads take shares of about the same size until none is left, so that a busy processor delays only its own.
     void run_phase() {
+        Part* part = parts_.data();
+        for (Job& job : jobs_) {
+            job.parts = part;
+            part += job.count;
+        }
         int64_t bytes = 0;
         for (const Job& job : jobs_) bytes += 2 * job.bytes();
         for (Job& job : jobs_) job.prepare(bytes >= stream_above);

@@ -1,21 +1,10 @@
-// A job is one strided copy, cut into blocks that stay in the caches.
+// A job is some parts that are carried out together, block by block, so that a block stays in the caches and is
+// written once: copies whose destinations lie side by side, and the padding between them.
 #pragma once
 
-#include "tiles.hpp"
+#include "part.hpp"
 
 namespace xascend {
-
-// `count` steps of `src` bytes in the source and `dst` bytes in the destination; a block takes `block` of them.
-struct Dim {
-    int64_t count, src, dst, block;
-};
-
-constexpr int max_dims = 48;  // each of at least 2 elements: more cannot be addressed
-
-// One number per dimension.
-struct Extents {
-    int64_t of[max_dims];
-};
 
 // Where a thread puts a block together.
 struct Scratch {
@@ -23,70 +12,77 @@ struct Scratch {
     char* result;
 };
 
-using Kernel = void (*)(const Plane&, const char*, char*);
+// A block: the first index and the number of indices along each dimension that is cut.
+struct Block {
+    Extents first, size;
+};
+
+class Ahead;
 
 class Job {
    public:
-    // Dimensions are sorted: outermost in the destination first. `src_end` is the end of what the copy reads.
-    const char* src;
+    // The parts have their first `shared` dimensions in common; what they write for one index of these lies in
+    // `extent` bytes, which belong to them alone. The lowest of all begins at `dst`. The first part is the largest.
+    Part* parts;
+    int count;
+    int shared;
     char* dst;
-    const char* src_end;
-    Dim dim[max_dims];
-    int dims = 0;
-    int64_t unit;  // bytes that stay together
+    int64_t extent;
 
-    // Chooses kernel and blocks; `may_stream` says that the conversion is larger than the caches.
+    // Chooses kernels and blocks; `may_stream` says that the conversion is larger than the caches.
     void prepare(bool may_stream);
 
     int64_t blocks() const {
         int64_t n = 1;
-        for (int d = 0; d < dims; ++d) n *= blocks_along(d);
+        for (int d = 0; d < shared; ++d) n *= blocks_along(d);
         return n;
     }
     int64_t bytes() const {
-        int64_t n = unit;
-        for (int d = 0; d < dims; ++d) n *= dim[d].count;
+        int64_t n = 0;
+        for (int i = 0; i < count; ++i) n += parts[i].bytes();
         return n;
     }
     // Bytes of scratch memory that a block needs; of the source's, a vector more may be read.
-    int64_t source_bytes() const { return gathers_ ? block_bytes() + vector_bytes : 0; }
-    int64_t result_bytes() const { return staged_ ? block_bytes() : 0; }
+    int64_t source_bytes() const { return gathers_ ? parts->block_bytes() + vector_bytes : 0; }
+    int64_t result_bytes() const { return staged_ ? line_bytes + staged_bytes_ : 0; }
     // Carries out the blocks from `first` to `last`.
     void run(int64_t first, int64_t last, const Scratch& scratch) const;
 
    private:
-    int x_ = -1, y_ = -1;                      // dimensions that the kernel walks; -1: none
-    int around_[max_dims], around_count_ = 0;  // the other dimensions
-    int order_[max_dims];                      // all, outermost in the source first: the order of blocks
-    bool gathers_ = false;                     // blocks are copied to scratch memory before they are rearranged
-    bool staged_ = false;                      // blocks are put together in scratch memory before they are written
-    bool streams_ = false;                     // stores go past the caches
-    Kernel kernel_ = nullptr;
+    int order_[max_dims];    // of blocks: all shared dimensions, outermost in the source first
+    int row_from_;           // dimensions from here on follow each other in the destination: a block has rows of them
+    Extents staged_strides_;
+    int64_t staged_bytes_;
+    bool gathers_ = false;   // blocks are copied to scratch memory before they are rearranged
+    bool staged_ = false;    // blocks are put together in scratch memory before they are written
+    bool streams_ = false;   // stores go past the caches
+    bool carries_ = false;   // the end of a row waits for the next block, so that whole lines are streamed
 
-    int64_t blocks_along(int d) const { return (dim[d].count + dim[d].block - 1) / dim[d].block; }
-    int64_t block_bytes() const {
-        int64_t n = unit;
-        for (int d = 0; d < dims; ++d) n *= dim[d].block;
+    const Dim& dim(int d) const { return parts->dim[d]; }
+    int64_t blocks_along(int d) const { return (dim(d).count + dim(d).block - 1) / dim(d).block; }
+    int64_t result_bytes_of_block() const {
+        int64_t n = extent;
+        for (int d = 0; d < shared; ++d) n *= dim(d).block;
         return n;
     }
-    bool transposes() const { return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit; }
 
     // choices.hpp
-    void choose_plane();
     void choose_blocks(int64_t src_target, int64_t dst_target);
     void fit_blocks(int64_t src_target, int64_t dst_target, int64_t limit);
-    void choose_kernel(bool streamed);
-    int64_t source_row() const;
-    int64_t result_row() const;
-    bool is_aligned() const;
+    void choose_order();
+    void lay_out_stage();
+    int64_t result_row();
+    bool is_direct();
+    bool is_aligned();
     bool scatters() const;
     bool aliases() const;
 
     // blocks.hpp
+    void locate(const int64_t* at, Block& block) const;
+    void fill(char* result) const;
+    void move(const Part& part, const Block& block, const Scratch& scratch, char* to, const Extents* strides) const;
     void gather(const Extents& size, const char* from, char* source, Extents& strides) const;
-    void move(const Extents& size, const char* from, const Extents& from_strides, char* to,
-              const Extents& to_strides) const;
-    void flush(const Extents& size, const char* result, char* to) const;
+    void flush(const Extents& size, char* result, char* to, bool continues, bool continued, Ahead& ahead) const;
 };
 
 }  // namespace xascend

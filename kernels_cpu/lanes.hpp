@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifndef XASCEND_SMALL_LIMITS
+#define XASCEND_SMALL_LIMITS 0  // 1: for tests, to send small arrays the ways of large ones
+#endif
+
 namespace xascend {
 
 using std::int64_t;

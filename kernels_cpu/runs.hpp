@@ -27,8 +27,14 @@ inline void copy_run(char* to, const char* from, int64_t bytes) {
     }
 }
 
-// Copies to memory that shall not come into the cache: whole lines are streamed, the ends stored as usual.
-inline void stream_run(char* to, const char* from, int64_t bytes) {
+struct NothingAhead {
+    void fetch() {}
+};
+
+// Copies to memory that shall not come into the cache: whole lines are streamed, the ends stored as usual. For every
+// line that is written, one that will be read is fetched.
+template <class Ahead>
+inline void stream_run(char* to, const char* from, int64_t bytes, Ahead& ahead) {
     const int64_t head = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
     if (bytes < head + line_bytes) {
         copy_run(to, from, bytes);
@@ -39,12 +45,18 @@ inline void stream_run(char* to, const char* from, int64_t bytes) {
     for (; at + line_bytes <= bytes; at += line_bytes) {
         const Vector a = load<Vector>(from + at), b = load<Vector>(from + at + 16);
         const Vector c = load<Vector>(from + at + 32), d = load<Vector>(from + at + 48);
+        ahead.fetch();
         stream(to + at, a);
         stream(to + at + 16, b);
         stream(to + at + 32, c);
         stream(to + at + 48, d);
     }
     copy_run(to + at, from + at, bytes - at);
+}
+
+inline void stream_run(char* to, const char* from, int64_t bytes) {
+    NothingAhead ahead;
+    stream_run(to, from, bytes, ahead);
 }
 
 // Copies a plane of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
@@ -55,18 +67,10 @@ void copy_plane(const Plane& p, const char* src, char* dst) {
         char* to = dst + x * p.dst_x;
         for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
             if (p.ahead) __builtin_prefetch(from + p.ahead);
-            if constexpr (Unit < vector_bytes) {
-                std::memcpy(to, from, Unit);
+            if constexpr (Streamed) {
+                for (int i = 0; i < Unit; i += vector_bytes) stream(to + i, load<Vector>(from + i));
             } else {
-                Vector v[Unit / vector_bytes];
-                std::memcpy(v, from, Unit);
-                for (int i = 0; i < Unit / vector_bytes; ++i) {
-                    if constexpr (Streamed) {
-                        stream(to + i * vector_bytes, v[i]);
-                    } else {
-                        store(to + i * vector_bytes, v[i]);
-                    }
-                }
+                std::memcpy(to, from, Unit);
             }
         }
     }

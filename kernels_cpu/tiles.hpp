@@ -33,18 +33,12 @@ template <int Unit>
 constexpr int tile_rows = static_cast<int>(vector_bytes) / Unit;
 
 // A whole tile; src_y is between its rows in the source, dst_x between those in the destination.
-template <int Unit, bool Streamed>
+template <int Unit>
 inline void transpose_tile(const char* from, int64_t src_y, char* to, int64_t dst_x) {
     typename Lanes<Unit>::vector row[tile_rows<Unit>];
     for (int i = 0; i < tile_rows<Unit>; ++i) row[i] = load<typename Lanes<Unit>::vector>(from + i * src_y);
     transpose(row);
-    for (int i = 0; i < tile_rows<Unit>; ++i) {
-        if constexpr (Streamed) {
-            stream(to + i * dst_x, row[i]);
-        } else {
-            store(to + i * dst_x, row[i]);
-        }
-    }
+    for (int i = 0; i < tile_rows<Unit>; ++i) store(to + i * dst_x, row[i]);
 }
 
 // A tile of which only the first `used_x` columns and `used_y` rows of the source exist. Columns beyond are read
@@ -76,9 +70,8 @@ void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, 
     }
 }
 
-// Transposes a plane with src_x == dst_y == Unit. With `Streamed`, the destination is 16-byte aligned and nothing is
-// written twice; otherwise the last tile of a row reaches back over the one before.
-template <int Unit, bool Streamed>
+// Transposes a plane with src_x == dst_y == Unit. The last tile of a row reaches back over the one before.
+template <int Unit>
 void transpose_plane(const Plane& p, const char* src, char* dst) {
     constexpr int64_t rows = tile_rows<Unit>;
     const int64_t src_y = p.src_y, dst_x = p.dst_x, count_x = p.count_x, count_y = p.count_y;
@@ -88,28 +81,26 @@ void transpose_plane(const Plane& p, const char* src, char* dst) {
     const auto column = [&](int64_t x) {
         const char* from = src + x * Unit;
         char* to = dst + x * dst_x;
+        if (whole_y == 0) {
+            transpose_edge<Unit>(p, from, to, rows, count_y, spill_end);
+            return;
+        }
         for (int64_t y = 0; y < whole_y; y += rows) {
-            transpose_tile<Unit, Streamed>(from + y * src_y, src_y, to + y * Unit, dst_x);
+            transpose_tile<Unit>(from + y * src_y, src_y, to + y * Unit, dst_x);
         }
         if (whole_y == count_y) return;
-        if (Streamed || whole_y == 0) {
-            transpose_edge<Unit>(p, from + whole_y * src_y, to + whole_y * Unit, rows, count_y - whole_y,
-                                 spill_end);
-        } else {
-            const int64_t y = count_y - rows;
-            transpose_tile<Unit, false>(from + y * src_y, src_y, to + y * Unit, dst_x);
-        }
+        const int64_t y = count_y - rows;
+        transpose_tile<Unit>(from + y * src_y, src_y, to + y * Unit, dst_x);
     };
     int64_t x = 0;
     for (; x + rows <= count_x; x += rows) column(x);
     if (x == count_x) return;
-    if (!Streamed && x > 0) {
+    if (x > 0) {
         column(count_x - rows);
         return;
     }
     for (int64_t y = 0; y < count_y; y += rows) {
-        transpose_edge<Unit>(p, src + x * Unit + y * src_y, dst + x * dst_x + y * Unit, count_x - x,
-                             std::min(rows, count_y - y), spill_end);
+        transpose_edge<Unit>(p, src + y * src_y, dst + y * Unit, count_x, std::min(rows, count_y - y), spill_end);
     }
 }
 

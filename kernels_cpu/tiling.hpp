@@ -132,11 +132,11 @@ class Tiling {
         const char* end = room.rows + size[row] * across;
         const Plane plane = {item_, across, down, item_, item_, size[column], size[row], end, 0};
         if (item_ == 1) {
-            transpose_plane<1, false>(plane, room.rows, room.turned);
+            transpose_plane<1>(plane, room.rows, room.turned);
         } else if (item_ == 2) {
-            transpose_plane<2, false>(plane, room.rows, room.turned);
+            transpose_plane<2>(plane, room.rows, room.turned);
         } else {
-            transpose_plane<4, false>(plane, room.rows, room.turned);
+            transpose_plane<4>(plane, room.rows, room.turned);
         }
     }
 

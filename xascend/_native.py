@@ -98,7 +98,7 @@ def _program(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strid
     for boxes in phases:
         words.append(len(boxes))
         for kind, src, dst, dims in boxes:
-            words.extend((kind, src, dst, len(dims), *(word for dim in dims for word in dim)))
+            words.extend((1, len(dims), kind, src, dst, len(dims), *(word for dim in dims for word in dim)))
     return _Program(words, words.buffer_info()[0], bool(fills))
 
 

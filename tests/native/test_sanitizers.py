@@ -61,8 +61,8 @@ def test_kernels(environment: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "program",
     [
-        "[1, 1, 1, 0, 0, 0, 1, 65, 1, 1]",  # one byte more than source and destination have
-        "[1, 1, 1, 0, -1, 0, 1, 4, 1, 1]",  # begins before the source
+        "[1, 1, 1, 1, 1, 0, 0, 0, 1, 65, 1, 1]",  # one byte more than source and destination have
+        "[1, 1, 1, 1, 1, 0, -1, 0, 1, 4, 1, 1]",  # begins before the source
     ],
 )
 def test_a_kernel_that_goes_astray_is_found(environment: dict[str, str], program: str) -> None:

@@ -1,0 +1,157 @@
+// A part is one strided copy, or a fill: its dimensions, and the plane of them that a kernel walks.
+#pragma once
+
+#include <cstdlib>
+
+#include "tiles.hpp"
+
+namespace xascend {
+
+// `count` steps of `src` bytes in the source and `dst` bytes in the destination; a block takes `block` of them.
+struct Dim {
+    int64_t count, src, dst, block;
+};
+
+constexpr int max_dims = 48;  // each of at least 2 elements: more cannot be addressed
+
+// One number per dimension.
+struct Extents {
+    int64_t of[max_dims];
+};
+
+// Advances `at` to the next index below `size`, the last of the dimensions in `order` first; false after the last.
+inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size) {
+    for (int i = dims - 1; i >= 0; --i) {
+        const int d = order[i];
+        if (++at[d] < size[d]) return true;
+        at[d] = 0;
+    }
+    return false;
+}
+
+constexpr int64_t rows_ahead = 6;  // how early rows are fetched that no prefetcher follows
+
+using Kernel = void (*)(const Plane&, const char*, char*);
+
+class Part {
+   public:
+    // Dimensions are sorted: outermost in the destination first. `src_end` is the end of what the copy reads.
+    const char* src;
+    char* dst;
+    const char* src_end;
+    Dim dim[max_dims];
+    int dims = 0;
+    int64_t unit;  // bytes that stay together
+    bool fills;    // the source is one pattern for all units
+    int order[max_dims];  // all, outermost in the source first
+
+    int64_t bytes() const {
+        int64_t n = unit;
+        for (int d = 0; d < dims; ++d) n *= dim[d].count;
+        return n;
+    }
+    // Bytes behind `dst` that the dimensions from `first` on reach over.
+    int64_t reach(int first) const {
+        int64_t n = unit;
+        for (int d = first; d < dims; ++d) n += (dim[d].count - 1) * dim[d].dst;
+        return n;
+    }
+    // Bytes of a block that follow each other in the source.
+    int64_t source_row() const {
+        int64_t row = unit;
+        for (int i = dims - 1; i >= 0 && dim[order[i]].src == row; --i) row *= dim[order[i]].block;
+        return row;
+    }
+    int64_t block_bytes() const {
+        int64_t n = unit;
+        for (int d = 0; d < dims; ++d) n *= dim[d].block;
+        return n;
+    }
+
+    // The plane's y is the fastest dimension of the destination, its x the fastest of the source.
+    void choose_plane() {
+        for (int d = 0; d < dims; ++d) order[d] = d;
+        const auto farther = [&](int a, int b) { return std::abs(dim[a].src) > std::abs(dim[b].src); };
+        std::stable_sort(order, order + dims, farther);
+        y_ = dims - 1;
+        for (int d = dims - 2; d >= 0; --d) {
+            if (x_ < 0 || std::abs(dim[d].src) < std::abs(dim[x_].src)) x_ = d;
+        }
+        for (int d = 0; d < dims; ++d) {
+            if (d != x_ && d != y_) around_[around_count_++] = d;
+        }
+    }
+    bool transposes() const {
+        return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit;
+    }
+    Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
+    Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
+
+    // With `streamed`, stores of 16 bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
+    void choose_kernel(bool streamed, bool in_source_order) {
+        in_source_order_ = in_source_order && !transposes();
+        const bool tiles = transposes();
+        switch (unit) {
+#define XASCEND_UNIT(n)                                              \
+    case n:                                                          \
+        kernel_ = tiles ? transpose_plane<n> : copy_plane<n, false>; \
+        return;
+            XASCEND_UNIT(1)
+            XASCEND_UNIT(2)
+            XASCEND_UNIT(4)
+            XASCEND_UNIT(8)
+#undef XASCEND_UNIT
+#define XASCEND_UNIT(n)                                                  \
+    case n:                                                              \
+        kernel_ = streamed ? copy_plane<n, true> : copy_plane<n, false>; \
+        return;
+            XASCEND_UNIT(16)
+            XASCEND_UNIT(32)
+            XASCEND_UNIT(64)
+            XASCEND_UNIT(128)
+#undef XASCEND_UNIT
+            default:
+                kernel_ = streamed ? copy_plane_of_runs<true> : copy_plane_of_runs<false>;
+        }
+    }
+
+    // Moves `size` of all dimensions; nothing at or past `end` is read.
+    void move(const Extents& size, const char* from, const Extents& from_strides, const char* end, char* to,
+              const Extents& to_strides) const {
+        Plane p = {0, 0, 0, 0, unit, 1, 1, end, 0};
+        if (x_ >= 0) {
+            p.src_x = from_strides.of[x_];
+            p.dst_x = to_strides.of[x_];
+            p.count_x = size.of[x_];
+        }
+        if (y_ >= 0) {
+            p.src_y = from_strides.of[y_];
+            p.dst_y = to_strides.of[y_];
+            p.count_y = size.of[y_];
+        }
+        if (in_source_order_) {
+            std::swap(p.src_x, p.src_y);
+            std::swap(p.dst_x, p.dst_y);
+            std::swap(p.count_x, p.count_y);
+            p.ahead = rows_ahead * p.src_x;
+        }
+        int64_t at[max_dims] = {};
+        do {
+            const char* src_plane = from;
+            char* dst_plane = to;
+            for (int i = 0; i < around_count_; ++i) {
+                src_plane += at[around_[i]] * from_strides.of[around_[i]];
+                dst_plane += at[around_[i]] * to_strides.of[around_[i]];
+            }
+            kernel_(p, src_plane, dst_plane);
+        } while (advance(around_, around_count_, at, size.of));
+    }
+
+   private:
+    int x_ = -1, y_ = -1;                      // dimensions that the kernel walks; -1: none
+    int around_[max_dims], around_count_ = 0;  // the other dimensions
+    bool in_source_order_ = false;
+    Kernel kernel_ = nullptr;
+};
+
+}  // namespace xascend
