@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import xascend
 from xascend import Format
@@ -49,7 +50,7 @@ def test_convert_there_and_back(folder: Path, capsys: pytest.CaptureFixture[str]
     first, last = shown.out.splitlines()
     assert first == f"wrote {folder / 'y.npy'}"
     assert last.startswith("1 converted, 0 copied, 3.2 kB read and written in ")
-    assert last.endswith(" GB/s")
+    assert last.endswith(" GB/s; files verified: 1")
     assert run(["convert", "y.npy", "z.npy", "-q"]) == 0
     assert capsys.readouterr() == ("", "")
     assert (folder / "z.npy").read_bytes() == (folder / "x.npy").read_bytes()
@@ -138,6 +139,30 @@ def test_resume_and_overwrite(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert f"skipped {folder / 'y.npy'}: complete" in capsys.readouterr().out
     assert run(["convert", "x.npy", "y.npy", *TO_NZ, "--overwrite", "--c0", "8"]) == 0
     assert np.load("y.npy").shape == (4, 2, 16, 8)
+
+
+def test_what_is_verified_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "in").mkdir()
+    for name in ("a", "b"):
+        save_file({name: np.ones((20, 28), np.float16)}, folder / "in" / f"{name}.safetensors")
+    verify = ["convert", "in", "out", *TO_NZ, "--resume", "--verify"]
+    assert run([*verify, "--dry-run"]) == 0
+    a, b = (folder / "out" / f"{name}.safetensors" for name in "ab")
+    assert capsys.readouterr().out.splitlines()[2:] == [f"verify {a}", f"verify {b}"]
+    assert run(verify) == 0
+    assert capsys.readouterr().out.endswith(" GB/s; files verified: 2\n")
+    b.unlink()
+    assert run([*verify, "--dry-run"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert (shown[0], shown[2:]) == (f"skipped {a}: complete", [f"verify {b}", f"verify {a}"])
+    assert shown[1].startswith("convert b ")
+    assert run([*verify, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verified"] == [str(b), str(a)]
+    b.write_bytes(b.read_bytes()[:-2048] + bytes(2048))
+    assert run(verify) == 1
+    assert capsys.readouterr().out.endswith(" GB/s; files verified: 1\n")
+    assert run(verify[:-1]) == 0
+    assert "files verified" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shape", ["20,28", "20x28", " 20 , 28 "])

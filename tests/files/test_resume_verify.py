@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,46 @@ def test_verify_finds_what_went_wrong(tmp_path: Path, counting: Callable, monkey
         }
         assert report.written == ()
     assert [path.name for path in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", ">f2", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    ("src", "dst", "stored", "shape"),
+    [
+        ("ND", "NZ", (32, 64), None),
+        ("NZ", "ND", (3, 2, 16, 16), (20, 41)),
+        ("C1HWNCoC0", "NCHW", (2, 2, 3, 20, 16, 16), (20, 19, 2, 3)),
+        ("FRACTAL_Z", "NCHW", (18, 2, 16, 16), (19, 20, 3, 3)),
+    ],
+)
+def test_verify_finds_every_changed_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, src: str, dst: str, stored: tuple, shape: tuple | None, dtype: str
+) -> None:
+    """Of results without padding; padding of the source may hold anything."""
+    rng = np.random.default_rng(0)
+    raw = rng.integers(256, size=int(np.prod(stored)) * np.dtype(dtype).itemsize, dtype=np.uint8)
+    np.save(tmp_path / "x.npy", raw.view(dtype).reshape(stored))
+    options: Any = {"src_format": src, "dst_format": dst, "shape": shape, "c0": 16 if shape is None else None}
+    run_task = tasks.run_task
+
+    def spoil(place: int, task: tasks.Task) -> int:
+        written = run_task(task)
+        with Path(task.target.path).open("r+b") as stream:
+            stream.seek(task.offset + place % written)
+            (byte,) = stream.read(1)
+            stream.seek(-1, os.SEEK_CUR)
+            stream.write(bytes([byte ^ 1 << place % 8]))
+        return written
+
+    for kind in (".npy", ".bin"):
+        arguments = tmp_path / "x.npy", tmp_path / f"y{kind}"
+        with monkeypatch.context() as patched:
+            for place in (0, -1, *map(int, rng.integers(1 << 32, size=4))):
+                patched.setattr("xascend.files.workers.run_task", partial(spoil, place))
+                report = files.convert(*arguments, verify=True, **options)
+                assert report.failed[0].reason == "converted back, what was written differs from the source"
+                assert (report.written, report.verified) == ((), ())
+        assert files.convert(*arguments, verify=True, **options).verified == (str(arguments[1]),)
 
 
 def test_the_good_shards_are_kept(tmp_path: Path, counting: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

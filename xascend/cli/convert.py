@@ -108,6 +108,8 @@ def _print(report: Report, explain: bool) -> None:
     if report.dry_run:
         for tensor in report.tensors:
             print(shown_text(_line(tensor, explain)))
+        for path in report.verified:
+            print(shown_text(f"verify {path}"))
         return
     for path in report.written:
         print(shown_text(f"wrote {path}"))
@@ -116,6 +118,7 @@ def _print(report: Report, explain: bool) -> None:
     print(
         f"{counts['convert']} converted, {counts['copy']} copied, {shown_bytes(report.bytes_moved)} read and written "
         f"in {report.seconds:.2f} s, {rate:.2f} GB/s"
+        + (f"; files verified: {len(report.verified)}" if report.verified else "")
     )
 
 

@@ -22,7 +22,7 @@ from xascend.files.report import Report, TensorReport
 from xascend.files.safetensors import list_safetensors, read_metadata
 from xascend.files.sources import Layout, find_files, list_tensors
 from xascend.files.streaming import cut, device_bytes
-from xascend.files.tasks import release_memory
+from xascend.files.tasks import CACHED_BYTES, release_memory
 from xascend.files.tensor import StoredTensor, as_dtype, has_order
 from xascend.files.workers import workers
 from xascend.formats import as_format
@@ -31,7 +31,6 @@ __all__ = ["DEFAULT_DEVICE_MEMORY", "DEFAULT_MAX_BYTES", "convert"]
 
 DEFAULT_MAX_BYTES = 256 << 20
 DEFAULT_DEVICE_MEMORY = 1 << 30
-_CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
 
 Taken = tuple[str, Mapping[str, str]]  # executor, and why not those before it
 
@@ -103,7 +102,7 @@ def convert(
         the report names is that of this machine.
     max_bytes
         Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut
-        (FRACTAL_Z with groups and FRACTAL_Z_C04 do not); `verify` takes about six times as much.
+        (FRACTAL_Z with groups and FRACTAL_Z_C04 do not), also those that `verify` converts back.
     device_memory
         Bytes of the device that all slabs in flight take together, at most; never more than it has free. It must
         hold all of a tensor where the formats do not let it be cut.
@@ -157,7 +156,7 @@ def convert(
     if share is not None:
         part_bytes = min(part_bytes, share.nbytes)
     elif scheduler is None:
-        part_bytes = min(part_bytes, _CACHED_BYTES)
+        part_bytes = min(part_bytes, CACHED_BYTES)
     started = time.monotonic()
     layout = find_files(Path(src), Path(dst))
     pending = check_outputs(layout, request, resume, overwrite)
@@ -171,6 +170,7 @@ def convert(
     taken = executor_of_slabs(number)
     reports = [_report(choice, job, taken) for job in planned for choice in job.choices]
     written: list[str] = []
+    verified = [str(job.out) for job in (*planned, *again)] if verify else []
     moved = 0
     if not dry_run:
         total = sum(nbytes_of(choice) for job in planned for choice in job.choices)
@@ -185,12 +185,14 @@ def convert(
         with _folders(pending.layout), workers(jobs, scheduler) as run:
             settings = Settings(run, share, part_bytes, verify, pending.replaceable, on_bytes)
             reports, written, moved = _write_all(planned, settings, taken)
-            spoiled = _verify_again(again, part_bytes, taken)
+            spoiled, intact = _verify_again(again, part_bytes, taken)
+            verified = [*written, *intact] if verify else []
             reports += spoiled
             if len(written) == len(planned) and not spoiled:
                 written += _write_others(layout, pending)
     skipped = tuple(str(out) for _, out in pending.complete)
-    return Report(tuple(reports), tuple(written), skipped, moved, time.monotonic() - started, dry_run)
+    seconds = time.monotonic() - started
+    return Report(tuple(reports), tuple(written), skipped, tuple(verified), moved, seconds, dry_run)
 
 
 def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
@@ -300,16 +302,19 @@ def _write_all(jobs: list[Job], settings: Settings, taken: Taken) -> tuple[list[
     return reports, written, moved
 
 
-def _verify_again(jobs: list[Job], max_bytes: int, taken: Taken) -> list[TensorReport]:
-    """Return what is wrong with files that exist already."""
+def _verify_again(jobs: list[Job], max_bytes: int, taken: Taken) -> tuple[list[TensorReport], list[str]]:
+    """Return what is wrong with files that exist already, and which are right."""
     reports: list[TensorReport] = []
+    intact: list[str] = []
     for job in jobs:
         try:
             verify_job(job, job.out, max_bytes)
         except TensorError as error:
             entries = {choice.tensor.name: _report(choice, job, taken) for choice in job.choices}
             reports += (replace(entries[n], action="failed", reason=why) for n, why in error.failures.items())
-    return reports
+        else:
+            intact.append(str(job.out))
+    return reports, intact
 
 
 def _write_others(layout: Layout, pending: Pending) -> list[str]:

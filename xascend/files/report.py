@@ -57,6 +57,8 @@ class Report:
         One entry per tensor, without those of skipped files.
     written, skipped
         Output files that were written, and that `resume` found complete.
+    verified
+        Output files that were read back and are right (in a dry run: that would be read back).
     bytes_moved
         Bytes read plus bytes written.
     seconds
@@ -68,6 +70,7 @@ class Report:
     tensors: tuple[TensorReport, ...]
     written: tuple[str, ...]
     skipped: tuple[str, ...]
+    verified: tuple[str, ...]
     bytes_moved: int
     seconds: float
     dry_run: bool

@@ -25,6 +25,7 @@ from xascend.files.streaming import Pipeline, cut
 from xascend.files.tensor import StoredTensor
 
 __all__ = [
+    "CACHED_BYTES",
     "Target",
     "Task",
     "convert_slab",
@@ -34,9 +35,11 @@ __all__ = [
     "release_memory",
     "rows",
     "run_task",
+    "slab_memory",
     "tasks_of",
 ]
 
+CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LOCAL = threading.local()
 _LINE = 64  # bytes of a cache line, at which memory to be written had better begin
@@ -147,11 +150,11 @@ def _converted(task: Task) -> Iterator[npt.NDArray[Any]]:
         return
     for part in task.parts:
         if isinstance(part, Slab):
-            data = _buffer(math.prod(part.plan.dst_shape), array.dtype).reshape(part.plan.dst_shape)
+            data = slab_memory(math.prod(part.plan.dst_shape), array.dtype).reshape(part.plan.dst_shape)
             convert_slab(part.plan, array[part.src], data)
         else:
             source = rows(task.tensor, array)[part]
-            data = _buffer(source.size, array.dtype).reshape(source.shape)
+            data = slab_memory(source.size, array.dtype).reshape(source.shape)
             data[...] = source
         yield data
 
@@ -178,7 +181,7 @@ def run_task(task: Task, /) -> int:
     return written
 
 
-def _buffer(count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def slab_memory(count: int, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
     """Return memory of this thread for `count` elements; fresh memory would cost as much as the move."""
     nbytes = count * dtype.itemsize
     held = getattr(_LOCAL, "buffer", None)
