@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from xascend._dispatch import array_namespace
+from xascend.quant._half import round_to_half
 
 __all__ = ["ScratchSteps", "Steps", "steps_for"]
 
@@ -50,10 +51,10 @@ class ScratchSteps(Steps):
         super().__init__(xp)
         self._buffers: dict[Any, Any] = {}
 
-    def _room(self, size: int, dtype: Any) -> Any:
-        buffer = self._buffers.get(dtype)
+    def _room(self, size: int, dtype: Any, number: int = 0) -> Any:
+        buffer = self._buffers.get((dtype, number))
         if buffer is None or buffer.size < size:
-            buffer = self._buffers[dtype] = np.empty(size, dtype)
+            buffer = self._buffers[dtype, number] = np.empty(size, dtype)
         return buffer[:size]
 
     def _same(self, y: Any) -> Any:
@@ -68,7 +69,10 @@ class ScratchSteps(Steps):
     def cast(self, y: Any, dtype: Any, out: Any = None) -> Any:
         """Return `y` in another dtype; in `out` where it is given."""
         room = self._room(y.size, np.dtype(dtype)).reshape(y.shape) if out is None else out
-        np.copyto(room, y, casting="unsafe")
+        if y.dtype == np.float32 and y.dtype.isnative and room.dtype == np.float16:
+            round_to_half(y, room, *(self._room(y.size, np.dtype(np.uint32), i).reshape(y.shape) for i in range(2)))
+        else:
+            np.copyto(room, y, casting="unsafe")
         return room
 
     def clip(self, y: Any, low: float, high: float | None = None) -> Any:
