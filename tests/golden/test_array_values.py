@@ -91,6 +91,21 @@ def test_random_floats(dtype: str) -> None:
     assert x.min() < 0 < 5 < x.max()
 
 
+def test_random_floats_between_numbers_of_different_kinds() -> None:
+    for low, high in ((0, 1 << 70), (np.float32(0), np.int64(1 << 62)), (False, True)):
+        x = array("float64", [50], "random", low=low, high=high)
+        assert x.tolist() == [float(high) * ((word >> 11) / 2**53) for word in words(0, 50)]
+
+
+def test_an_array_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError("Unable to allocate 2.00 TiB")
+
+    monkeypatch.setattr(np, "full", fail)
+    with pytest.raises(MemoryError, match=r"\[src\] `shape` \(3, 5\) takes more memory than there is"):
+        array("int8", [3, 5], 0)
+
+
 def test_random_values_depend_on_the_name() -> None:
     table = {"dtype": "float32", "shape": [50], "values": "random", "low": 0, "high": 1}
     assert (make_array("src", table, 0) != make_array("dst", table, 0)).all()
@@ -117,6 +132,16 @@ def test_random_values_depend_on_the_name() -> None:
         ({"dtype": "float64", "values": "random", "low": -1.7e308, "high": 1.7e308}, "with a finite distance"),
         ({"dtype": "float32", "values": "random", "low": 0, "high": math.inf}, "with a finite distance"),
         ({"dtype": "float32", "values": "random", "low": math.nan, "high": 1}, "`low` must be at most `high`"),
+        ({"dtype": "bfloat16", "values": "random", "low": math.nan, "high": 1}, "`low` must be at most `high`"),
+        ({"dtype": "float64", "values": "random", "low": 1 - 10**308, "high": 10**308}, "with a finite distance"),
+        ({"dtype": "complex128", "values": "random", "low": -(10**308), "high": 1.7e308}, "with a finite distance"),
+        (
+            {"dtype": "float64", "values": "random", "low": 0, "high": 10**400},
+            "`src.high` must be a number that float64",
+        ),
+        ({"shape": [1 << 40, 1 << 40]}, r"\[src\] `shape` must have at most \d+ elements, got \(1099511627776, 1"),
+        ({"shape": [0, 1 << 64]}, r"\[src\] `shape` must have at most \d+ elements, got \(0, 18446744073709551616\)"),
+        ({"shape": [1] * 68}, r"\[src\] `shape` must have at most 64 sizes, got 68"),
         ({"size": 8}, r"\[src\] has the unknown key `size` = 8; accepted are dtype, shape, values, low, high"),
     ],
 )
@@ -143,18 +168,34 @@ def test_quantisation_words() -> None:
             {"scale": 1, "zero_point": 1},
             r"values has the unknown key `zero_point` = 1; accepted are scale, offset",
         ),
-        ({"scale": [1, 2, 3]}, r"\[src\] values `scale` must be a number, or a list of 2; got \[1, 2, 3\]"),
-        ({"scale": "1"}, r"\[src\] values `scale` must be a number, or a list of 2; got '1'"),
-        ({"scale": True}, r"\[src\] values `scale` must be a number, .*; got True"),
-        ({"scale": 1, "offset": [0, True]}, r"\[src\] values `offset` must be an integer, .*; got \[0, True\]"),
-        ({"scale": 1, "offset": 0.5}, r"\[src\] values `offset` must be an integer, .*; got 0.5"),
-        ({"scale": 10**400}, r"\[src\] values `scale` must be a number, or a list of 2; got 1000"),
-        ({"scale": 1, "offset": 256}, r"`offset` must lie in \[-256, 255\], got 256"),
+        ({"scale": [1, 2, 3]}, r"\[src\] values `scale` must be a number, or a list of 2; got a list of 3"),
+        ({"scale": 1, "offset": []}, r"\[src\] values `offset` must be a number, or a list of 2; got a list of 0"),
+        ({"scale": 10**400}, r"\[src\] values: `scale` must be 0 or a number whose float32 is .* finite.*; got 1000"),
+        ({"scale": 1e300}, r"\[src\] values: `scale` must be 0 or a number whose float32 is .* finite.*; got 1e\+300"),
+        ({"scale": [1, math.inf]}, r"\[src\] values: `scale` must be 0 or a number whose float32 is .*; got inf"),
         ({"scale": [1, 1e-40]}, "`scale` must be 0 or a number whose float32 is normal and finite"),
+        ({"scale": 1, "offset": 256}, r"\[src\] values: `offset` must lie in \[-256, 255\], got 256"),
+        ({"scale": 1, "offset": [0, 10**400]}, r"\[src\] values: `offset` must lie in \[-256, 255\], got 1000"),
     ],
 )
 def test_refused_quantisation_words(table: dict, text: str) -> None:
     with pytest.raises(ValueError, match=text):
+        array("uint64", [2], table)
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ({"scale": "1"}, r"\[src\] values: `scale` must be a number .*, got '1'"),
+        ({"scale": True}, r"\[src\] values: `scale` must be a number .*, got True"),
+        ({"scale": [1, [1]]}, r"\[src\] values: `scale` must be a number .*, got \[1\]"),
+        ({"scale": 1, "offset": [0, True]}, r"\[src\] values: `offset` must be an int .* got True"),
+        ({"scale": 1, "offset": 0.5}, r"\[src\] values: `offset` must be an int .* got 0.5"),
+        ({"scale": 1, "signed": 1}, r"\[src\] values: `signed` must be a bool, got 1"),
+    ],
+)
+def test_quantisation_words_of_refused_types(table: dict, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
         array("uint64", [2], table)
 
 
@@ -169,6 +210,7 @@ def test_quantisation_words_are_uint64() -> None:
         ({"dtype": "object"}, "`dtype` object is not supported"),
         ({"values": ["a"] * 8}, r"`src.values\[0\]` must be a number, got str 'a'"),
         ({"values": "random", "low": "a", "high": 1}, "`src.low` must be a number, got str 'a'"),
+        ({"values": "random", "dtype": "complex64", "low": 0, "high": 1j}, "`src.high` must be a real number, got 1j"),
     ],
 )
 def test_refused_types(fields: dict, text: str) -> None:

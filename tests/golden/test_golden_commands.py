@@ -122,6 +122,7 @@ def test_what_cannot_be_read_is_one_line(
         (("Brcb", "--config", "none.toml", "--out", "case"), "No such file or directory: none.toml"),
         (("Brcb", "--config", "bad.toml", "--out", "case"), "bad.toml is no TOML file"),
         (("Brcb", "--config", "gap.toml", "--out", "case"), "has the unknown key `saturate` = True"),
+        (("Brcb", "--config", "far.toml", "--out", "case"), "far.toml: [src] `low` must be at most `high`"),
         (("Fixpipe", "--config", "gap.toml", "--out", "case"), "gap.toml: `quant_pre` QF322FP8_PRE is not implemented"),
         (
             ("Conv", "--config", "gap.toml", "--out", "case"),
@@ -140,6 +141,8 @@ def test_what_cannot_be_made_is_one_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.toml").write_text("repeat_times =")
     array = 'dtype = "float32"\nshape = [256]\nvalues = 0\n'
+    far = f'dtype = "float64"\nshape = [8]\nvalues = "random"\nlow = -{"9" * 308}\nhigh = {"9" * 308}\n'
+    (tmp_path / "far.toml").write_text(f"repeat_times = 1\n[src]\n{far}[dst]\n{array}")
     params = 'n_size = 16\nm_size = 16\nsrc_stride = 16\ndst_stride = 16\nquant_pre = "QF322FP8_PRE"\n'
     (tmp_path / "gap.toml").write_text(f"saturate = true\n[params]\n{params}[src]\n{array}[dst]\n{array}")
     assert run("golden", *arguments) == 2

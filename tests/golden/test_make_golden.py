@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import xascend
+from xascend.ascendc import CO2Layout, Product, QuantMode
 from xascend.golden import make_golden
 
 CONFIGS = Path(__file__).parent
@@ -117,6 +118,37 @@ class TestOutputs:
         for i, config in enumerate((snake, cpp, brcb)):
             make_golden("Brcb", config, tmp_path / str(i))
         assert files(tmp_path / "0") == files(tmp_path / "1") == files(tmp_path / "2")
+
+    def test_mappings_may_hold_what_numpy_makes(self, tmp_path: Path) -> None:
+        array = {"dtype": "int32", "shape": [2, 16, 16], "values": list(range(512))}
+        params = {"n_size": 32, "m_size": 16, "src_stride": 16, "dst_stride": 32, "relu_en": True, "quant_pre": "VREQ8"}
+        dst = {"dtype": "int8", "shape": [16, 32], "values": 0}
+        words = {"dtype": "uint64", "shape": [32], "values": {"scale": [0.5] * 32, "offset": -1}}
+        plain = {"params": params, "saturate": True, "config": "ROW_MAJOR", "seed": 3, "product": "ATLAS_A2"}
+        plain |= {"src": array, "dst": dst, "quant_tensor": words}
+        numpy = {
+            "params": {
+                **{name: np.int64(params[name]) for name in ("n_size", "m_size", "src_stride", "dst_stride")},
+                "relu_en": np.True_,
+                "quant_pre": QuantMode.VREQ8,
+            },
+            "saturate": np.True_,
+            "config": CO2Layout.ROW_MAJOR,
+            "seed": np.uint8(3),
+            "product": Product.ATLAS_A2,
+            "src": array | {"shape": (2, np.int32(16), 16), "values": np.arange(512)},
+            "dst": dst | {"shape": np.array([16, 32]), "values": np.float32(0)},
+            "quant_tensor": words | {"values": {"scale": np.full(32, 0.5), "offset": np.int8(-1)}},
+        }
+        for name, config in (("plain", plain), ("numpy", numpy)):
+            make_golden("Fixpipe", config, tmp_path / name)
+        assert files(tmp_path / "plain") == files(tmp_path / "numpy")
+
+    def test_no_quantisation_by_its_member(self, tmp_path: Path) -> None:
+        array = {"dtype": "float32", "shape": [256], "values": "arange"}
+        params = {"n_size": 16, "m_size": 16, "src_stride": 16, "dst_stride": 16, "quant_pre": QuantMode.NoQuant}
+        manifest = make_golden("Fixpipe", {"params": params, "src": array, "dst": array}, tmp_path / "case")
+        assert manifest.parameters["params"]["quant_pre"] == "NoQuant"
 
 
 class TestFiles:
@@ -322,6 +354,7 @@ class TestErrors:
             ({"seed": -1}, "`seed` must be an integer of at least 0, got -1"),
             ({"product": "A2"}, "`product` must be one of ASCEND_950, .*; got 'A2'"),
             ({"src": 5}, r"\[src\] must be a table, got 5"),
+            ({"src": {"dtype": "float16", "shape": [1] * 68, "values": 0}}, r"\[src\] `shape` must have at most 64"),
             ({"src": {"dtype": "float16", "shape": [8]}}, r"\[src\] lacks the key `values`; it must have dtype,"),
             ({"src": {}}, r"\[src\] lacks the key `dtype`; .*, got none"),
             ({"src": {"dtype": "float16", "shape": [7], "values": 0}}, "`src` must have at least 8"),
@@ -346,6 +379,17 @@ class TestErrors:
     )  # fmt: skip
     def test_types(self, tmp_path: Path, changes: dict, text: str) -> None:
         self.refused(tmp_path, brcb_config(**changes), f"^config: .*{text}", TypeError)
+
+    def test_keys_that_are_no_text(self, tmp_path: Path) -> None:
+        self.refused(tmp_path, brcb_config(params={5: 1}), "`config` must have keys of text, got 5", TypeError)
+
+    def test_no_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: Any) -> None:
+            raise MemoryError("Unable to allocate 2.00 TiB")
+
+        monkeypatch.setattr(np, "full", fail)
+        text = r"^config: \[src\] `shape` \(8,\) takes more memory than there is"
+        self.refused(tmp_path, brcb_config(), text, MemoryError)
 
     def test_missing_keys(self, tmp_path: Path) -> None:
         for key in ("repeat_times", "src", "dst"):

@@ -9,10 +9,11 @@ import pytest
 import quant.quant_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from libraries import Library, assert_result, assert_same_bits
+from libraries import Library, assert_result, assert_same_bits, numpy_dtype
 from quant.values import FLOATS, INTS, SHIFTED, WORDS, expect, quant_mode, values_for, word
 
 from xascend.quant import QuantMode, pack_quant_param, requantize
+from xascend.quant._modes import MODES
 
 SCALAR_MODES = [mode for mode, (_, takes_word, _) in oracle.MODES.items() if takes_word]
 PLAIN_MODES = ["NoQuant", "F322F16", "F322BF16"]
@@ -226,6 +227,20 @@ def test_input_and_words_stay_as_they_are(mode: str) -> None:
     assert before == (x.tobytes(), words.tobytes())
 
 
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (0, 0), (2, 0, 3)])
+@pytest.mark.parametrize("mode", [mode for mode in QuantMode if MODES[mode].gap is None])
+def test_no_elements(xp: Library, mode: QuantMode, shape: tuple[int, ...]) -> None:
+    row = MODES[mode]
+    words = {None: 0, 0: word(1.0), 1: xp.asarray(np.full(shape[-1], word(1.0), np.uint64))}[row.words]
+    for source, (result, *_) in row.results.items():
+        if row.words == 1 and result == "int8" and not shape[-1]:
+            continue  # a refusal
+        xp.require(result)
+        made = requantize(xp.asarray(np.zeros(shape, source)), mode, words)
+        assert tuple(made.shape) == shape
+        assert xp.to_numpy(made).dtype == numpy_dtype(result)
+
+
 GOOD = np.zeros((2, 3), np.float32)
 WORDS3 = np.array([word(1.0)] * 3, np.uint64)
 
@@ -252,6 +267,8 @@ WORDS3 = np.array([word(1.0)] * 3, np.uint64)
         (GOOD, QuantMode.VQF322B8_PRE, WORDS3[:2], ValueError, r"`quant` must have shape \(3,\), .*got \(2,\)"),
         (GOOD, QuantMode.VQF322B8_PRE, WORDS3[None], ValueError, r"`quant` must have shape \(3,\), .*got \(1, 3\)"),
         (GOOD, QuantMode.VQF322B8_PRE, WORDS3.astype(np.int64), TypeError, "`quant` must be an array of uint64"),
+        (GOOD[:, :0], QuantMode.VQF322B8_PRE, WORDS3[:0], ValueError, r"`quant` must have a word: its sign bit \(46\)"),
+        (GOOD[:0, :0].astype(np.int32), QuantMode.VREQ8, WORDS3[:0], ValueError, "`quant` must have a word"),
         (GOOD, QuantMode.VQF322B8_PRE, list(WORDS3), TypeError, "`quant` must be an array .*got list"),
         (GOOD, QuantMode.QF322B8_PRE, 0x7F800000, ValueError, "`quant` must hold multipliers that are 0 or .*inf"),
         (GOOD, QuantMode.QF322B8_PRE, 0x7FC00000, ValueError, "`quant` must hold multipliers .*got nan"),
@@ -281,6 +298,15 @@ def test_words_of_another_library() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(TypeError, match="`quant` is numpy on cpu but `x` is torch on cpu"):
         requantize(torch.zeros(3), QuantMode.VQF322B8_PRE, WORDS3)
+
+
+def test_tensors_without_numbers_of_their_own() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with pytest.raises(ValueError, match="`x` is on the device meta and has no data"):
+        requantize(torch.zeros(3, device="meta"), QuantMode.NoQuant, 0)
+    for mode in (QuantMode.NoQuant, QuantMode.F322F16):
+        with pytest.raises(ValueError, match=r"`x` requires grad, .* no derivative; pass `x.detach\(\)`"):
+            requantize(torch.zeros(3, requires_grad=True), mode, 0)
 
 
 def test_library_without_the_result() -> None:

@@ -138,6 +138,12 @@ def test_unusable_scales(scale: float) -> None:
             pack_quant_param(value)
 
 
+@pytest.mark.parametrize("scale", [10**400, -(10**400)], ids=["large", "small"])
+def test_scales_beyond_all_floats(scale: int) -> None:
+    with pytest.raises(ValueError, match=r"`scale` must be 0 or a number whose float32 is normal .* got -?1000"):
+        pack_quant_param(scale)
+
+
 def test_rounding_into_infinity() -> None:
     assert pack_quant_param(3.4028234e38, signed=False) == 0x7F7FE000
     with pytest.raises(ValueError, match="normal and finite, also in 19 bits"):
@@ -151,13 +157,21 @@ def test_rounding_into_infinity() -> None:
         ((1.0, -257), {}, ValueError, r"`offset` must lie in \[-256, 255\], got -257"),
         ((1.0, np.array([0, 256])), {}, ValueError, r"`offset` must lie in \[-256, 255\], got 256"),
         ((1.0, np.array([0, -257], np.int16)), {}, ValueError, r"got -257"),
-        ((1.0, 1.0), {}, TypeError, r"`offset` must be an int in \[-256, 255\], got 1.0"),
+        ((1.0, np.array([1, (1 << 63) + 5], np.uint64)), {}, ValueError, "255], got 9223372036854775813"),
+        ((1.0, 10**400), {}, ValueError, r"`offset` must lie in \[-256, 255\], got 1000"),
+        ((np.ones(2), np.zeros(3, int)), {}, ValueError, r"`offset` \(3,\) must broadcast with `scale` \(2,\)"),
+        ((np.ones((2, 1)), np.zeros((3, 2), int)), {}, ValueError, r"`offset` \(3, 2\) must broadcast with"),
+        ((1.0, 1.0), {}, TypeError, r"`offset` must be an int in \[-256, 255\] or an array of integers, got 1.0"),
         ((1.0, True), {}, TypeError, "`offset` must be an int"),
-        ((1.0, np.array([1.0])), {}, TypeError, "`offset` must be an array of integers, got float64"),
-        ((True,), {}, TypeError, "`scale` must be a number, got True"),
-        (("1",), {}, TypeError, "`scale` must be an array .*got str"),
-        (([1.0],), {}, TypeError, "`scale` must be an array .*got list"),
-        ((np.array([1]),), {}, TypeError, "`scale` must be an array of float16, bfloat16, float32, float64, got int64"),
+        ((1.0, np.array([1.0])), {}, TypeError, "`offset` must be an int .*, got an array of float64"),
+        ((True,), {}, TypeError, "`scale` must be a number or an array .*, got True"),
+        (("1",), {}, TypeError, "`scale` must be a number or an array of floating-point numbers, got '1'"),
+        (([1.0],), {}, TypeError, r"`scale` must be a number or an array of floating-point numbers, got \[1.0\]"),
+        ((None,), {}, TypeError, "`scale` must be a number or an array of floating-point numbers, got None"),
+        ((1.0, "1"), {}, TypeError, r"`offset` must be an int in \[-256, 255\] or an array of integers, got '1'"),
+        ((1.0, None), {}, TypeError, r"`offset` must be an int in \[-256, 255\] or an array of integers, got None"),
+        ((np.ones(2), [1, 2]), {}, TypeError, r"`offset` must be an int in .* or an array of integers, got \[1, 2\]"),
+        ((np.array([1]),), {}, TypeError, r"numbers \(float16, bfloat16, float32, float64\), got an array of int64"),
         ((1.0, 0, 1), {}, TypeError, "`signed` must be a bool, got 1"),
         ((1.0,), {"rounding": "even"}, ValueError, "`rounding` must be 'truncate' or 'nearest', got 'even'"),
         ((1.0,), {"shift": 0}, ValueError, r"`shift` must lie in \[1, 16\], got 0"),
@@ -176,8 +190,10 @@ def test_refusals(arguments: Any, options: Any, error: type[Exception], match: s
         (-1, ValueError, r"`word` must lie in \[0, 2\*\*64\), got -1"),
         (1 << 64, ValueError, r"`word` must lie in \[0, 2\*\*64\)"),
         (True, TypeError, "`word` must be an int, a 64-bit quantisation word, got True"),
-        (1.0, TypeError, "`word` must be an array .*got float"),
-        (np.array([1]), TypeError, "`word` must be an int or an array of uint64, got an array of int64"),
+        (1.0, TypeError, r"`word` must be an int, a 64-bit quantisation word, or an array of uint64, got 1\.0"),
+        (None, TypeError, "`word` must be an int, a 64-bit quantisation word, or an array of uint64, got None"),
+        ("1", TypeError, "`word` must be an int, a 64-bit quantisation word, or an array of uint64, got '1'"),
+        (np.array([1]), TypeError, "`word` must be an int, .*or an array of uint64, got an array of int64"),
     ],
 )
 def test_unreadable_words(word: Any, error: type[Exception], match: str) -> None:
@@ -189,3 +205,5 @@ def test_arrays_of_two_libraries() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(TypeError, match="`offset` is torch on cpu but `scale` is numpy on cpu"):
         pack_quant_param(np.array([1.0]), torch.tensor([1]))
+    with pytest.raises(ValueError, match="`scale` is on the device meta and has no data"):
+        pack_quant_param(torch.zeros(3, device="meta"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ __all__ = ["ARRAY_KEYS", "make_array"]
 ARRAY_KEYS = ("dtype", "shape", "values")
 _RANGE_KEYS = ("low", "high")
 _KINDS = "'arange', 'random' (with low and high), a number, a list of numbers, or a table of quantisation words"
+_MOST_AXES = 64  # of NumPy
+_MOST_ELEMENTS = sys.maxsize // 16  # that memory can be addressed for, whatever their type
 
 NumpyArray = npt.NDArray[Any]
 
@@ -36,14 +39,33 @@ def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
     - a table with ``scale`` and, optionally, ``offset``, ``signed``, ``rounding`` and ``shift``: quantisation words.
 
     Random values come from the 64-bit words w of NumPy's PCG64, seeded with the seed and the bytes of the name; NumPy
-    promises not to change that stream. For floats they are ``low + (high - low) * ((w >> 11) / 2**53)``, rounded to
-    the type, for integers ``low + w % (high - low + 1)``.
+    promises not to change that stream. For floats they are ``low + (high - low) * ((w >> 11) / 2**53)`` in float64,
+    rounded to the type, for integers ``low + w % (high - low + 1)``.
+
+    Raises TypeError or ValueError, and MemoryError where there is no memory for the array; all name the array.
     """
     where = f"[{name}]"
     fields = read_table(where, table, ARRAY_KEYS, _RANGE_KEYS)
     if not isinstance(fields["dtype"], str):
         raise ValueError(f"{where} `dtype` must be a name such as 'float16', got {fields['dtype']!r}")  # noqa: TRY004
-    dtype, shape, values = numpy_dtype(fields["dtype"]), as_shape(f"{where} shape", fields["shape"]), fields["values"]
+    dtype, shape = numpy_dtype(fields["dtype"]), _addressable_shape(where, fields["shape"])
+    try:
+        return _make(name, dtype, shape, fields, seed)
+    except MemoryError as error:
+        raise MemoryError(f"{where} `shape` {shape} takes more memory than there is") from error
+
+
+def _addressable_shape(where: str, value: Any) -> tuple[int, ...]:
+    shape = as_shape(f"{where} shape", value)
+    if len(shape) > _MOST_AXES:
+        raise ValueError(f"{where} `shape` must have at most {_MOST_AXES} sizes, got {len(shape)}")
+    if math.prod(max(size, 1) for size in shape) > _MOST_ELEMENTS:  # NumPy counts a size of 0 as 1 here
+        raise ValueError(f"{where} `shape` must have at most {_MOST_ELEMENTS} elements, got {shape}")
+    return shape
+
+
+def _make(name: str, dtype: np.dtype[Any], shape: tuple[int, ...], fields: Mapping[str, Any], seed: int) -> NumpyArray:
+    where, values = f"[{name}]", fields["values"]
     has_range = [key for key in _RANGE_KEYS if key in fields]
     if values == "random":
         if len(has_range) < len(_RANGE_KEYS):
@@ -59,7 +81,7 @@ def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
             raise ValueError(f"{where} `values` must list {math.prod(shape)} numbers for {shape}, got {len(values)}")
         elements = [as_element(f"{name}.values[{i}]", value, dtype) for i, value in enumerate(values)]
         return np.array(elements, dtype).reshape(shape)
-    if isinstance(values, bool | int | float):
+    if isinstance(values, bool | int | float | complex):
         return np.full(shape, as_element(f"{name}.values", values, dtype))
     if isinstance(values, Mapping):
         if dtype.name != "uint64":
@@ -81,15 +103,22 @@ def _exact_integers(name: str, dtype: np.dtype[Any]) -> int:
 
 
 def _random(name: str, dtype: np.dtype[Any], count: int, low: Any, high: Any, seed: int) -> NumpyArray:
-    first, last = (
-        as_element(f"{name}.{key}", value, dtype) for key, value in zip(_RANGE_KEYS, (low, high), strict=True)
-    )
-    if not (first <= last and math.isfinite(high - low)):
+    first, last = (_limit(f"{name}.{key}", value, dtype) for key, value in zip(_RANGE_KEYS, (low, high), strict=True))
+    is_integer = "float" not in dtype.name and "complex" not in dtype.name
+    if not (low <= high and (is_integer or math.isfinite(last - first))):
         raise ValueError(f"[{name}] `low` must be at most `high`, with a finite distance, got {low} and {high}")
     words = np.random.PCG64([seed, *name.encode()]).random_raw(count)
-    if "float" in dtype.name or "complex" in dtype.name:
+    if not is_integer:
         share = (words >> np.uint64(11)) * 2.0**-53
-        return np.asarray(low + (high - low) * share).astype(dtype)
+        return np.asarray(first + (last - first) * share).astype(dtype)
     span = int(last) - int(first) + 1
     steps = words if span == 1 << 64 else words % np.uint64(span)
     return np.asarray(steps + np.uint64(int(first) % (1 << 64))).view(np.int64).astype(dtype)
+
+
+def _limit(name: str, value: Any, dtype: np.dtype[Any]) -> int | float:
+    """Return a limit of random values: a float for those types, which is what it is computed with."""
+    as_element(name, value, dtype)
+    if isinstance(value, complex):
+        raise TypeError(f"`{name}` must be a real number, got {value!r}")
+    return int(value) if "int" in dtype.name or dtype.name == "bool" else float(value)

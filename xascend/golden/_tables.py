@@ -9,12 +9,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any, TypeVar
 
-__all__ = ["as_member", "as_snake_case", "make_params", "read_table", "shown_params"]
+import numpy as np
+
+__all__ = ["as_member", "as_plain", "as_snake_case", "make_params", "read_table", "shown_params"]
 
 Member = TypeVar("Member", bound=enum.Enum)
 Params = TypeVar("Params")
 
 _RENAMED = {"repeat_time": "repeat_times"}  # Brcb's own spelling of what all other instructions call repeatTimes
+
+
+def as_plain(where: str, value: Any, /) -> Any:
+    """Return a value as a TOML file would hold it: members by name, arrays and tuples as lists, no NumPy numbers."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_plain(where, entry) for entry in value]
+    if not isinstance(value, Mapping):
+        return value
+    for key in value:
+        if not isinstance(key, str):
+            raise TypeError(f"{where} must have keys of text, got {key!r}")
+    return {key: as_plain(where, entry) for key, entry in value.items()}
 
 
 def as_snake_case(key: str, /) -> str:

@@ -16,11 +16,12 @@ from xascend.golden._arrays import make_array
 from xascend.golden._folder import new_folder, require_free, require_outside
 from xascend.golden._manifest import MANIFEST, ArrayFile, Manifest, StoredAs
 from xascend.golden._operator import NumpyArray, Operator, Result
-from xascend.golden._tables import read_table
+from xascend.golden._tables import as_plain, read_table
 from xascend.testing._places import make_storage
 
 __all__ = ["OPERATORS", "make_golden"]
 
+_REFUSALS = (ValueError, TypeError, NotImplementedError, MemoryError)
 OPERATORS = (transdata5hd.OPERATOR, brcb.OPERATOR, transdata.OPERATOR, fixpipe.OPERATOR)
 
 
@@ -43,7 +44,8 @@ def make_golden(
     op
         Operator: ``TransDataTo5HD``, ``Brcb``, ``Transdata`` (ATB's) or ``Fixpipe``, in any case, underscores or not.
     config
-        A TOML file, or its content as a mapping. Keys are the operator's parameters, in snake_case or as in C++
+        A TOML file, or its content as a mapping, which may also hold NumPy's numbers and arrays, tuples, and members of
+        enumerations such as ``QuantMode.REQ8``. Keys are the operator's parameters, in snake_case or as in C++
         (``dstRepStride``); see Notes.
     out
         Folder to make, parents included. It appears when it is complete.
@@ -65,6 +67,8 @@ def make_golden(
         A value is of the wrong type, or the operator does not support an element type.
     NotImplementedError
         No public document settles what the operator does: see `ascendc.fixpipe`.
+    MemoryError
+        There is no memory for an array of this shape.
     OSError
         A file cannot be read or written.
 
@@ -128,8 +132,8 @@ def make_golden(
     where, fields = _read_config(config)
     try:
         seed, arrays, result, storage = _carry_out(operator, fields)
-    except (ValueError, TypeError, NotImplementedError) as error:
-        kind = next(kind for kind in (ValueError, TypeError, NotImplementedError) if isinstance(error, kind))
+    except _REFUSALS as error:
+        kind = next(kind for kind in _REFUSALS if isinstance(error, kind))
         raise kind(f"{where}: {error}") from error
     with new_folder(folder, overwrite) as target:
         inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in arrays.items())
@@ -149,7 +153,7 @@ def _find_operator(op: str) -> Operator:
 
 def _read_config(config: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     if isinstance(config, Mapping):
-        return "config", config
+        return "config", as_plain("`config`", config)
     path = Path(config)
     try:
         return str(path), tomllib.loads(path.read_text(encoding="utf-8"))

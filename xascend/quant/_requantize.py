@@ -33,7 +33,9 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
     - (V)DEQF16, and the 950's (V)QF322F16_PRE, (V)QF322BF16_PRE, (V)QS322BF16_PRE: ``x * M``, rounded half to even.
 
     An int32 becomes float32 first, which rounds those beyond 2**24 half to even. Where a word of (V)REQ8 or
-    (V)DEQF16 has the shift bit, it is shifted right arithmetically and saturated to int16 before that.
+    (V)DEQF16 has the shift bit, it is shifted right arithmetically and saturated to int16 before that. The 950 ignores
+    that bit and does not shift: for its results pack the words without `shift`, since this function cannot tell the
+    products apart. (`ascendc.fixpipe` can, by the class of its parameters.)
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
         that is for each index of the last axis, for the vector modes (an array of the library and device of `x`,
         which the host reads, waiting for a GPU); 0 where the mode takes none.
     relu : bool, default False
-        Apply ``max(0, x)`` to the value *before* it is scaled. No result is then -0.0.
+        Apply ``max(0, x)`` to the value *before* it is scaled. No result is then -0.0, whatever the sign of the scale.
     saturate : bool, default False
         What F322F16, F322BF16 and the float results of the 950 do with overflow and infinities: become infinities,
         NaN staying NaN (False, the INF/NAN mode), or the largest finite number, NaN becoming 0 (True).
@@ -63,8 +65,9 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
         If an argument has a wrong type, the dtype of `x` is not the mode's, its library lacks the result's dtype, or
         `quant` is of another library or device.
     ValueError
-        If `quant` does not go with the mode or the last axis, holds a scale that is NaN, infinite or subnormal, or
-        has words of both signs; or `x` has no axis.
+        If `quant` does not go with the mode or the last axis, holds a scale that is NaN, infinite or subnormal, has
+        words of both signs, or has no word (``n = 0``) to tell int8 from uint8; or `x` has no axis, requires grad or
+        is on PyTorch's device meta.
     NotImplementedError
         If no public document settles the mode's arithmetic.
 
@@ -101,7 +104,7 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
     row = mode_of("mode", mode)
     require_flag("relu", relu)
     require_flag("saturate", saturate)
-    array_namespace("x", x)
+    _require_numbers(x)
     source = array_dtype(x).name
     if source not in row.results:
         raise TypeError(f"`x` must be {' or '.join(row.results)} for mode {mode.name}, got {source}")
@@ -113,6 +116,17 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
     if compat.is_dask_array(x):
         return _run_on_blocks(x, rule)
     return _run(x, rule)
+
+
+def _require_numbers(x: Any) -> None:
+    """Refuse what is no array, and tensors without data or with a derivative, which rounding does not have."""
+    array_namespace("x", x)
+    if not compat.is_torch_array(x):
+        return
+    if x.device.type == "meta":
+        raise ValueError("`x` is on the device meta and has no data")
+    if x.requires_grad:
+        raise ValueError("`x` requires grad, and quantisation has no derivative; pass `x.detach()`")
 
 
 def _read_words(x: Any, columns: int, mode: QuantMode, row: Mode, quant: Any) -> Numbers:

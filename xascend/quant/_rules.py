@@ -89,6 +89,11 @@ def make_rule(
     rule = Rule(source, results[0], relu, saturate, _usable(param.scale, words_name), slopes, shift=shift)
     if len(results) == 1:
         return rule
+    if not words.size:
+        raise ValueError(
+            f"`{words_name}` must have a word: its sign bit (46) tells int8 from uint8 results also where there are "
+            "no columns, got none"
+        )
     signed = bool(param.signed[0])
     if (param.signed != signed).any():
         raise ValueError(

@@ -114,7 +114,7 @@ def compare(
     )
     max_shown = as_size("max_shown", max_shown, 0)
     a, e = as_host_array("actual", actual), as_host_array("expected", expected)
-    dtype, own = array_dtype(e), array_dtype(a)
+    dtype, own = array_dtype(e, "expected"), array_dtype(a, "actual")
     if format is None and (plain_format, shape, c0, groups) != (None, None, None, 1):
         raise ValueError("`plain_format`, `shape`, `c0` and `groups` describe a storage `format`, which is missing")
     if own != dtype:
@@ -131,6 +131,10 @@ def compare(
 def _as_tolerance(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"`{name}` must be a number, got {type(value).__name__} {value!r}")
-    if not (math.isfinite(value) and value >= 0):
+    try:
+        tolerance = float(value)
+    except OverflowError:  # an int beyond all float64
+        tolerance = math.inf
+    if not 0 <= tolerance < math.inf:
         raise ValueError(f"`{name}` must be finite and at least 0, got {value}")
-    return float(value)
+    return tolerance

@@ -29,13 +29,13 @@ def as_host_array(name: str, x: Any, /) -> npt.NDArray[Any]:
     in_torch = compat.is_torch_array(x)
     if x.device.type != "cpu" if in_torch else x.__dlpack_device__()[0] != _CPU:
         raise TypeError(f"`{name}` is {place(x)}; arrays are compared on the CPU and never moved there silently")
-    return _from_torch(x) if in_torch else np.asarray(x)
+    return _from_torch(name, x) if in_torch else np.asarray(x)
 
 
-def _from_torch(x: Any) -> npt.NDArray[Any]:
+def _from_torch(name: str, x: Any) -> npt.NDArray[Any]:
     import torch
 
-    dtype = numpy_dtype(array_dtype(x).name)
+    dtype = numpy_dtype(array_dtype(x, name).name)
     x = x.detach().resolve_conj().resolve_neg()
     if dtype.isbuiltin == 1:
         return np.asarray(x.numpy())
