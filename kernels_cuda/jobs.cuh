@@ -31,11 +31,17 @@ struct Walk {
     uint8 order[max_dims];
 };
 
+// Which bits of a place in shared memory change others, so that threads find theirs in different banks: places of
+// one turn around the banks, 128 bytes, change places among themselves.
+struct Swizzle {
+    uint8 near_shift, near_mask, far_shift, far_mask;
+};
+
 struct Job {
     int64 src, dst;  // bytes from the arrays' first elements
     uint32 first_tile;
     int32 dims;
-    int32 skew;      // bytes left free in shared memory after each turn around the banks
+    Swizzle swizzle;
     int32 in_words;  // whether every row of the source begins and ends at a word that is loaded
     Walk load, store;
     Dim dim[max_dims];
@@ -105,7 +111,9 @@ XASCEND_INDEX Slot find_slot(const Walk& walk, uint32 number) {
 }
 
 // Where a byte of a tile lies in shared memory.
-XASCEND_INDEX int32 skewed(int32 at, int32 skew) { return at + (at >> 7) * skew; }
+XASCEND_INDEX int32 swizzled(int32 at, const Swizzle& by) {
+    return at ^ (at >> by.near_shift & by.near_mask) ^ (at >> by.far_shift & by.far_mask);
+}
 
 // A row of a tile, seen from the indices that are not in it.
 struct Row {

@@ -45,13 +45,13 @@ XASCEND_INSIDE void load_tile(const Table& table, const Job& job, const Tile& ti
             whole ? load_global<load_word>(at, step) : load_inside(at, begin, begin + row_bytes, step);
         const int32 into = row.shared + static_cast<int32>(offset);
         if (job.in_words) {
-            store_shared(shared + skewed(into, job.skew), value, step);
+            store_shared(shared + swizzled(into, job.swizzle), value, step);
         } else {
 #pragma unroll
             for (int j = 0; j < load_word / element; ++j) {
                 const int64 x = offset + j * element;
                 if (x < 0 || x >= row_bytes) continue;
-                store_shared(shared + skewed(into + j * element, job.skew), extract<element>(value, j),
+                store_shared(shared + swizzled(into + j * element, job.swizzle), extract<element>(value, j),
                              step * load_word + j);
             }
         }
@@ -60,12 +60,13 @@ XASCEND_INSIDE void load_tile(const Table& table, const Job& job, const Tile& ti
 
 // Where the elements of one row of the destination lie in shared memory.
 struct Gather {
-    int32 shared, inner_shared, outer_shared, skew;
+    int32 shared, inner_shared, outer_shared;
+    const Swizzle& swizzle;
     int32 inner_valid, outer_valid;  // indices that the source has; the others are padding
 
     XASCEND_INDEX bool has(int32 inner, int32 outer) const { return inner < inner_valid && outer < outer_valid; }
     XASCEND_INDEX int32 at(int32 inner, int32 outer) const {
-        return skewed(shared + inner * inner_shared + outer * outer_shared, skew);
+        return swizzled(shared + inner * inner_shared + outer * outer_shared, swizzle);
     }
 };
 
@@ -94,7 +95,8 @@ XASCEND_INSIDE void store_tile(const Job& job, const Tile& tile, const char* sha
         }
         if (x + elements <= 0 || x >= length) continue;
         char* at = dst + (row_dst + static_cast<int64>(x) * element);
-        const Gather from = {row.shared, in.shared, out.shared, job.skew, row.valid ? inner_valid : 0, outer_valid};
+        const Gather from = {row.shared,  in.shared,  out.shared, job.swizzle, row.valid ? inner_valid : 0,
+                             outer_valid};
         int32 outer = static_cast<int32>(quotient(static_cast<uint32>(x < 0 ? 0 : x), in.extent));
         int32 inner = x - outer * extent;
         Lanes<Bytes> value = {};

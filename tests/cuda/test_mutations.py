@@ -35,6 +35,7 @@ MUTATIONS = {
     "padding of the wrong bytes": ("jobs.cuh", "of[at / 4 % 4]", "of[0] >> 8"),
     "elements that do not carry over": ("tiles.cu", "                ++outer;\n", ""),
     "a row's end ignored": ("tiles.cu", "(x >= 0 && x + elements <= length)", "(x >= 0)"),
+    "places that two words share": ("jobs.cuh", "return at ^ (at >> by.near", "return at | (at >> by.near"),
     "rows on top of each other": ("jobs.cuh", "row.shared += i * dim.shared", "row.shared += i * 4"),
 }
 QUICK = {"tiles without the barrier after loading", "a stride of the wrong side", "the last word of a row left out"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xascend._cuda._jobs import SECTOR, Job, Walk
+from xascend._cuda._jobs import SECTOR, Job, Swizzle, Walk
 
 __all__ = ["choose_layout", "count_ways"]
 
@@ -19,10 +19,11 @@ Ints = npt.NDArray[np.int64]
 _BANKS = 32
 _BANK = 4  # bytes
 _WARP = 32
-_SAMPLE = 4  # warps that stand for all of a tile
+_SAMPLES = (4, 64)  # warps that stand for all of a tile: for a first look, and where that is promising
 _NEAR = (16, 8, 4, 2)  # words of a row that follow each other before the next row's
 _PADS = (*range(9), 16)  # words between rows
-_SKEWS = (0, 4, 8, 16)  # bytes between turns around the banks
+_PADS_SWIZZLED = (0, 2, 4, 8, 16)
+_TURN = 128  # bytes of one turn around the banks
 _GOOD = 1.05  # ways from which on looking further is not worth it
 _SMALL = 512  # words of a tile for which it is not either
 
@@ -38,24 +39,48 @@ def choose_layout(job: Job, row: int, load_word: int, store_word: int, most: int
 
 
 @functools.lru_cache(maxsize=256)
-def _search(job: Job, row: int, load_word: int, store_word: int, most: int) -> tuple[int, int, int] | None:
+def _search(job: Job, row: int, load_word: int, store_word: int, most: int) -> tuple[int, int, Swizzle] | None:
     slots = job.store.slots
-    plain = _lay_out(job, row, load_word, slots, 0, 0)
+    plain = _lay_out(job, row, load_word, slots, 0, Swizzle())
     if job.store.total <= _SMALL and plain.shared <= most:
-        return slots, 0, 0
+        return slots, 0, Swizzle()
     pieces = (slots, *(near for near in _NEAR if near < slots and near * store_word >= SECTOR))
-    skews = [skew for skew in _SKEWS if skew % load_word == 0]
     best, fewest = None, math.inf
-    for near, skew, pad in itertools.product(pieces, skews, _PADS):
-        candidate = _lay_out(job, row, load_word, near, pad, skew)
+    for near, (swizzle, pad) in itertools.product(pieces, _arrangements(load_word)):
+        candidate = _lay_out(job, row, load_word, near, pad, swizzle)
         if candidate.shared > most:
             continue
-        ways = count_ways(candidate, load_word, store_word)
+        ways = 0.0
+        for sample in _SAMPLES:
+            if ways < fewest:
+                ways = count_ways(candidate, load_word, store_word, sample)
         if ways < fewest:
-            best, fewest = (near, pad, skew), ways
-        if ways < _GOOD:
+            best, fewest = (near, pad, swizzle), ways
+        if fewest < _GOOD:
             break
     return best
+
+
+@functools.cache
+def _arrangements(load_word: int) -> tuple[tuple[Swizzle, int], ...]:
+    """Return swizzles with words between rows, those first that suit most tiles.
+
+    The number of a turn around the banks changes the lowest bits of a word's number in it; where a turn holds rows of
+    several indices, a bit further up, which tells apart the indices of the next dimension, changes the bit above.
+    """
+    shift = (_TURN // load_word).bit_length() - 1
+    near = [(shift, mask) for mask in (load_word * ((1 << bits) - 1) for bits in range(2, 6)) if mask < _TURN]
+    swizzles = [Swizzle(*some) for some in near]
+    swizzles += [
+        Swizzle(*some, some[0] + more, some[1] + load_word)
+        for some in near
+        for more in (1, 2, 3)
+        if some[1] + load_word < _TURN
+    ]
+    return (
+        *((Swizzle(), pad) for pad in _PADS),
+        *((swizzle, pad) for swizzle in swizzles for pad in _PADS_SWIZZLED),
+    )
 
 
 def _shape_of(job: Job) -> Job:
@@ -66,7 +91,7 @@ def _shape_of(job: Job) -> Job:
     return replace(job, src=job.src % SECTOR, dst=job.dst % SECTOR, dims=dims)
 
 
-def _lay_out(job: Job, row: int, load_word: int, near: int, pad: int, skew: int) -> Job:
+def _lay_out(job: Job, row: int, load_word: int, near: int, pad: int, swizzle: Swizzle) -> Job:
     """Return `job` with its rows one after the other, `pad` words apart."""
     dims = list(job.dims)
     pitch = (-(-row // load_word) + pad) * load_word
@@ -74,18 +99,18 @@ def _lay_out(job: Job, row: int, load_word: int, near: int, pad: int, skew: int)
         dims[d] = replace(dims[d], shared=pitch)
         pitch *= dims[d].extent
     store = replace(job.store, near=near)
-    return replace(job, dims=tuple(dims), store=store, skew=skew, shared=pitch + (pitch >> 7) * skew)
+    return replace(job, dims=tuple(dims), store=store, swizzle=swizzle, shared=-(-pitch // _TURN) * _TURN)
 
 
-def count_ways(job: Job, load_word: int, store_word: int, /) -> float:
+def count_ways(job: Job, load_word: int, store_word: int, sample: int, /) -> float:
     """Return the average number of passes that an access to shared memory takes, 1 being the fewest.
 
-    Counted for a whole tile of a source and a destination that begin at a sector.
+    Counted for `sample` warps of a whole tile of a source and a destination that begin at a sector.
     """
     element = job.kernel.word
     requests = (
-        (_stores(job, load_word), load_word if job.in_words else element, job.load.total),
-        (_loads(job, store_word), element, job.store.total * (store_word // element)),
+        (_stores(job, load_word, sample), load_word if job.in_words else element, job.load.total),
+        (_loads(job, store_word, sample), element, job.store.total * (store_word // element)),
     )
     passes = fewest = 0.0
     for addresses, nbytes, count in requests:
@@ -99,10 +124,10 @@ def _groups(nbytes: int) -> int:
     return max(1, nbytes // _BANK)
 
 
-def _slots(job: Job, walk: Walk) -> tuple[Ints, Ints, dict[str, Ints]]:
+def _slots(job: Job, walk: Walk, sample: int) -> tuple[Ints, Ints, dict[str, Ints]]:
     """Return (warps, lanes) of row and word numbers, and what `find_row` says of the rows."""
     warps = max(1, walk.total // _WARP)
-    first = np.unique(np.linspace(0, warps - 1, _SAMPLE).astype(np.int64)) * _WARP
+    first = np.unique(np.linspace(0, warps - 1, sample).astype(np.int64)) * _WARP
     slot = first[:, None] + np.arange(_WARP)
     piece = slot // walk.near
     turn = piece // walk.rows
@@ -117,21 +142,21 @@ def _slots(job: Job, walk: Walk) -> tuple[Ints, Ints, dict[str, Ints]]:
     return slot, word, row
 
 
-def _stores(job: Job, load_word: int) -> Ints:
+def _stores(job: Job, load_word: int, sample: int) -> Ints:
     """Return addresses in shared memory to which lanes store, -1 where they do not, as (requests, lanes)."""
-    slot, word, row = _slots(job, job.load)
+    slot, word, row = _slots(job, job.load, sample)
     offset = word * load_word - (job.src + row["src"]) % SECTOR
     nbytes = job.load.unit * job.dims[job.load.outer].extent * job.kernel.word
     element = load_word if job.in_words else job.kernel.word
     offset = offset[:, None, :] + np.arange(0, load_word, element)[None, :, None]
-    at = _skewed(row["shared"][:, None, :] + offset, job.skew)
+    at = _swizzled(row["shared"][:, None, :] + offset, job.swizzle)
     inside = (slot < job.load.total)[:, None, :] & (offset >= 0) & (offset < nbytes)
     return np.where(inside, at, -1).reshape(-1, _WARP)
 
 
-def _loads(job: Job, store_word: int) -> Ints:
+def _loads(job: Job, store_word: int, sample: int) -> Ints:
     """Return addresses in shared memory from which lanes load, one request per element of a word."""
-    slot, word, row = _slots(job, job.store)
+    slot, word, row = _slots(job, job.store, sample)
     element = job.kernel.word
     elements = store_word // element
     inner_dim, outer_dim = job.dims[job.store.inner], job.dims[job.store.outer]
@@ -141,15 +166,15 @@ def _loads(job: Job, store_word: int) -> Ints:
     x = x[:, None, :] + np.arange(elements)[None, :, None]
     outer, inner = np.divmod(x, inner_dim.extent)
     at = row["shared"][:, None, :] + inner * inner_dim.shared + outer * outer_dim.shared
-    at = _skewed(at, job.skew)
+    at = _swizzled(at, job.swizzle)
     length = job.store.unit * outer_dim.extent
     at = np.where((slot < job.store.total)[:, None, :] & (x >= 0) & (x < length), at, -1)
     return at.reshape(-1, _WARP)
 
 
-def _skewed(at: Ints, skew: int) -> Ints:
-    turns: Ints = (at >> 7) * skew
-    return at + turns
+def _swizzled(at: Ints, by: Swizzle) -> Ints:
+    swizzled: Ints = at ^ (at >> by.near_shift & by.near_mask) ^ (at >> by.far_shift & by.far_mask)
+    return swizzled
 
 
 def _passes(at: Ints, nbytes: int) -> float:

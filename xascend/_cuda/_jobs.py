@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ __all__ = [
     "Dim",
     "Job",
     "Kernel",
+    "Swizzle",
     "Walk",
     "make_divisor",
     "pack_table",
@@ -62,7 +63,7 @@ _JOB = np.dtype(
         ("dst", "i8"),
         ("first_tile", "u4"),
         ("dims", "i4"),
-        ("skew", "i4"),
+        ("swizzle", "u1", 4),
         ("in_words", "i4"),
         ("load", _WALK),
         ("store", _WALK),
@@ -128,6 +129,18 @@ class Walk:
         return -(-self.slots // self.near) * self.near * self.rows
 
 
+class Swizzle(NamedTuple):
+    """Which bits of a place in shared memory change others: see `swizzled` in ``jobs.cuh``."""
+
+    near_shift: int = 0
+    near_mask: int = 0
+    far_shift: int = 0
+    far_mask: int = 0
+
+
+_PLAIN = Swizzle()
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One strided copy for one kernel; `shared` bytes of shared memory hold the elements of a tile."""
@@ -139,7 +152,7 @@ class Job:
     load: Walk
     store: Walk
     shared: int = 0
-    skew: int = 0
+    swizzle: Swizzle = _PLAIN
     in_words: bool = True
 
     @property
@@ -161,7 +174,7 @@ def pack_table(jobs: Sequence[Job], src_begin: int, src_end: int, /) -> npt.NDAr
     for packed, job in zip(record["job"], jobs, strict=False):
         packed["src"], packed["dst"] = job.src, job.dst
         packed["first_tile"], packed["dims"] = first, len(job.dims)
-        packed["skew"], packed["in_words"] = job.skew, job.in_words
+        packed["swizzle"], packed["in_words"] = job.swizzle, job.in_words
         packed["load"], packed["store"] = _pack_walk(job.load), _pack_walk(job.store)
         for slot, dim in enumerate(job.dims):
             packed["dim"][slot] = (
