@@ -56,14 +56,17 @@ def checks(device: Device, executor: str, /) -> Iterator[Check]:
         yield Check(f"from a misaligned address, {dtype}", lambda dtype=dtype: _misaligned(device, dtype))
         yield Check(f"of a reversed and sliced view, {dtype}", lambda dtype=dtype: _view(device, dtype))
     yield Check("into another C0 and another format, float16", lambda: _between(device))
-    for dtype in ("uint8", "float16", "float32"):
-        yield Check(f"trans_data_to_5hd, {dtype}", lambda dtype=dtype: _transdata5hd(device, dtype))
-    for dtype in ("uint8", "float16", "float32", "uint64"):
-        yield Check(f"brcb, {dtype}", lambda dtype=dtype: _brcb(device, dtype))
+    for offset, where in ((0, ""), (8, ", misaligned")):
+        for dtype in ("uint8", "float16", "float32"):
+            case = dtype, offset
+            yield Check(f"trans_data_to_5hd, {dtype}{where}", lambda case=case: _transdata5hd(device, *case))
+        for dtype in ("uint8", "float16", "float32", "uint64"):
+            yield Check(f"brcb, {dtype}{where}", lambda case=(dtype, offset): _brcb(device, *case))
     for mode, source, result in _FIXPIPES:
         for layout in _LAYOUTS:
             name = f"fixpipe {mode.name} to {layout}, {source} to {result}"
             yield Check(name, lambda case=(mode, source, result, layout): _fixpipe(device, *case))
+        yield Check(f"requantize {mode.name}, {source}", lambda case=(mode, source): _requantize(device, *case))
 
 
 def _bits(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -116,7 +119,17 @@ def _between(device: Device) -> str | None:
     return None
 
 
-def _transdata5hd(device: Device, dtype: str) -> str | None:
+def _place_at(device: Device, x: np.ndarray, offset: int) -> Any:
+    """Return a copy whose memory begins `offset` bytes after where memory of the device begins."""
+    padded = device.place(np.frombuffer(bytes(offset) + x.tobytes(), np.uint8))
+    if isinstance(padded, np.ndarray):
+        return np.frombuffer(memoryview(padded)[offset:], x.dtype)
+    cuda = device.xp.cuda
+    owner = cuda.UnownedMemory(padded.data.ptr + offset, x.nbytes, padded, padded.device.id)
+    return device.xp.ndarray(x.shape, x.dtype, cuda.MemoryPointer(owner, 0))
+
+
+def _transdata5hd(device: Device, dtype: str, offset: int) -> str | None:
     """All of a buffer in repeats, into another one, from address lists."""
     repeats, elements = 40, 32 // np.dtype(dtype).itemsize
     length = 16 * repeats * elements
@@ -124,16 +137,17 @@ def _transdata5hd(device: Device, dtype: str) -> str | None:
     addresses = [32 * repeats * i for i in range(16)]
     targets = [ub.nbytes // 2 + a for a in addresses]
     params = ascendc.TransDataTo5HDParams(repeat_times=repeats, dst_rep_stride=1, src_rep_stride=1)
-    given, wanted = device.place(ub), ub.copy()
+    given, wanted = _place_at(device, ub, offset), ub.copy()
     for memory in (given, wanted):
         ascendc.trans_data_to_5hd(targets, addresses, params, ub=memory)
     return _difference(device.fetch(given), wanted)
 
 
-def _brcb(device: Device, dtype: str) -> str | None:
+def _brcb(device: Device, dtype: str, offset: int) -> str | None:
     src, size = _bits((800,), dtype), 32 // np.dtype(dtype).itemsize
-    given, wanted = device.place(np.zeros(2 * 800 * size, dtype)), np.zeros(2 * 800 * size, dtype)
-    for dst, values in ((given, device.place(src)), (wanted, src)):
+    wanted = np.zeros(2 * 800 * size, dtype)
+    given = _place_at(device, wanted, offset)
+    for dst, values in ((given, _place_at(device, src, offset)), (wanted, src)):
         ascendc.brcb(dst, values, 100, ascendc.BrcbRepeatParams(2, 16))
     return _difference(device.fetch(given), wanted)
 
@@ -156,17 +170,35 @@ _LAYOUTS = {
 def _fixpipe(device: Device, mode: ascendc.QuantMode, source: str, result: str, layout: str) -> str | None:
     m, n = 100, 144
     make, config = _LAYOUTS[layout]
-    stride = {"ND": n, "NZ": m * (32 if result == "int8" else 16) * np.dtype(result).itemsize // 32, "DN": m}[layout]
-    word = ascendc.pack_quant_param(0.37, 3)
-    vector = ascendc.pack_quant_param(np.linspace(0.1, 1.0, n, dtype=np.float32), np.arange(n) - 70)
-    takes_word = mode.name in ("DEQF16", "QF322B8_PRE", "REQ8")
-    params = make(n, m, m, stride, mode, word if takes_word else 0)
-    src = (np.random.default_rng(0).standard_normal(m * n) * 300).astype(source)
-    given, wanted = device.place(np.zeros(m * n, result)), np.zeros(m * n, result)
+    stride = {"ND": n + 1, "NZ": m * (32 if result == "int8" else 16) * np.dtype(result).itemsize // 32, "DN": m}[
+        layout
+    ]
+    words = _words(mode, n)
+    is_vector = isinstance(words, np.ndarray)
+    params = make(n, m, m, stride, mode, 0 if is_vector else words)
+    src, wanted = _numbers((m * n,), source), np.zeros(m * (n + 1), result)
+    given = device.place(wanted)
     for dst, values, place in ((given, device.place(src), device.place), (wanted, src, np.asarray)):
-        tensor = place(vector) if mode.name.startswith("V") else None
+        tensor = place(words) if is_vector else None
         ascendc.fixpipe(dst, values, params, config=config, quant_tensor=tensor)
     return _difference(device.fetch(given), wanted)
+
+
+def _requantize(device: Device, mode: ascendc.QuantMode, source: str) -> str | None:
+    x, words = _numbers((33, 50), source), _words(mode, 50)
+    placed = device.place(words) if isinstance(words, np.ndarray) else words
+    made = ascendc.requantize(device.place(x), mode, placed)
+    return _difference(device.fetch(made), ascendc.requantize(x, mode, words))
+
+
+def _numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return (np.random.default_rng(0).standard_normal(shape) * 300).astype(dtype)
+
+
+def _words(mode: ascendc.QuantMode, n: int) -> Any:
+    if mode.name.startswith("V"):
+        return ascendc.pack_quant_param(np.linspace(0.1, 1.0, n, dtype=np.float32), np.arange(n) - 70)
+    return ascendc.pack_quant_param(0.37, 3) if mode.name in ("DEQF16", "QF322B8_PRE", "REQ8") else 0
 
 
 def entries_of_sources() -> set[str]:

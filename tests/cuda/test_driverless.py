@@ -1,0 +1,101 @@
+"""Whole calls on arrays of CuPy, their kernels executed on the host: what a GPU will be checked with passes here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda import harness
+from cuda.driverless import Driverless, host_view
+from libraries import assert_same_bits, random_bits
+
+import xascend as xa
+from xascend._cuda import _loader, reason_absent
+from xascend.bench._devices import Cuda
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+import gpu_checks
+
+
+@pytest.fixture
+def driverless(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driverless]:
+    harness.require_compiler()
+    yield Driverless(pytest.importorskip("cupy", reason="cupy is not installed"), monkeypatch)
+    for cached in (reason_absent, _loader.get_function):
+        cached.cache_clear()
+
+
+def faults_of(checks: Iterator[gpu_checks.Check]) -> dict[str, str]:
+    found = {check.name: check.find_fault() for check in checks}
+    assert found
+    return {name: fault for name, fault in found.items() if fault is not None}
+
+
+def test_checks_of_one_type(driverless: Driverless) -> None:
+    assert faults_of(check for check in gpu_checks.checks(Cuda(0), "cuda") if "float16" in check.name) == {}
+    assert {"runs", "tiles_aligned", "tiles_shifted"} <= set(driverless.entries)
+
+
+@pytest.mark.slow
+def test_all_checks_reach_all_kernels(driverless: Driverless) -> None:
+    assert faults_of(gpu_checks.checks(Cuda(0), "cuda")) == {}
+    assert gpu_checks.entries_of_sources() == set(driverless.entries)
+
+
+def test_a_result_is_an_array_of_cupy_beside_its_input(driverless: Driverless) -> None:
+    import cupy
+
+    x = random_bits((20, 28), "float16")
+    given = driverless.put(x, offset=2)
+    y = xa.nd_to_nz(given[::-1, ::-2])
+    assert isinstance(y, cupy.ndarray)
+    assert y.flags.c_contiguous
+    assert_same_bits(host_view(y), xa.nd_to_nz(x[::-1, ::-2]))
+    assert_same_bits(host_view(given), x)
+    out = driverless.put(np.zeros((2, 2, 16, 16), np.float16))
+    assert xa.nd_to_nz(given, out=out) is out
+    assert_same_bits(host_view(out), xa.nd_to_nz(x))
+
+
+def test_overlaps_are_told_from_the_addresses_alone(driverless: Driverless) -> None:
+    """Exactly, and without work of the device: there is none here."""
+    import cupy
+
+    pairs_of_columns = driverless.put(random_bits((32, 64), "float16"))
+    x, out = pairs_of_columns[:, ::2], pairs_of_columns[:, 1::2].reshape(2, 2, 16, 16)
+    with pytest.raises(ValueError, match="`out` must not overlap `x`"):
+        xa.nd_to_nz(x, out=cupy.lib.stride_tricks.as_strided(x, (2, 2, 16, 16), (2048, 1024, 64, 4)))
+    with pytest.raises(ValueError, match="`out` must not overlap itself"):
+        xa.nd_to_nz(x, out=cupy.lib.stride_tricks.as_strided(x, (2, 2, 16, 16), (512, 512, 0, 2)))
+    expected = xa.nd_to_nz(host_view(x).copy())
+    assert xa.nd_to_nz(x, out=out) is out
+    assert_same_bits(host_view(out).copy(), expected)
+    empty = driverless.put(np.zeros((0, 20), np.float16))
+    assert xa.nd_to_nz(empty, out=driverless.put(np.zeros((2, 0, 16, 16), np.float16))).size == 0
+
+
+def test_read_only_and_broadcast_arrays(driverless: Driverless) -> None:
+    import cupy
+
+    row = driverless.put(np.arange(28, dtype=np.float16))
+    repeated = cupy.broadcast_to(row, (20, 28))
+    assert repeated.strides == (0, 2)
+    assert_same_bits(host_view(xa.nd_to_nz(repeated)), xa.nd_to_nz(np.broadcast_to(host_view(row), (20, 28))))
+
+
+def test_zero_sizes_launch_nothing(driverless: Driverless) -> None:
+    for shape in ((0, 20), (20, 0), (0, 0), (3, 0, 20)):
+        y = xa.nd_to_nz(driverless.put(np.zeros(shape, np.float16)))
+        assert y.shape == xa.nd_to_nz(np.zeros(shape, np.float16)).shape
+        assert xa.nz_to_nd(y, shape).shape == shape
+    assert driverless.entries == []
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+def test_types_by_bytes(driverless: Driverless, dtype: str) -> None:
+    x = random_bits((33, 47), dtype)
+    words = xa.nd_to_nz(driverless.put(x.view(f"u{x.itemsize}")), c0=xa.default_c0(dtype))
+    assert_same_bits(host_view(words).view(x.dtype), xa.nd_to_nz(x))
