@@ -6,26 +6,22 @@ and holds no lock of the interpreter meanwhile.
 
 from __future__ import annotations
 
-import array
 import ctypes
-import functools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from xascend._native_library import load
+from xascend._native_program import make_program
 from xascend._plan import Plan
 from xascend._threads import get_num_threads
 
 __all__ = ["empty_output", "reason_unsupported", "run"]
 
 Array = npt.NDArray[Any]
-Strides = tuple[int, ...]
 _LINE = 64
-_COPY, _FILL = 0, 1
 
 
 def reason_unsupported() -> str | None:
@@ -42,7 +38,7 @@ def empty_output(plan: Plan, x: Array, /) -> Array:
 
 def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:
     """Carry out `plan` from `x` into `out`, which must not overlap."""
-    program = _program(plan, x.dtype.itemsize, x.strides, out.strides)
+    program = make_program(plan, x.dtype.itemsize, x.strides, out.strides)
     item = pad_value.tobytes() if program.fills else b""
     status = load().convert(program.address, _address(x), _address(out), item, get_num_threads())
     if status:
@@ -74,46 +70,3 @@ def _address(x: Array) -> int:
     capsule = x.__array_struct__  # owns the structure
     address: int = _ArrayStruct.from_address(_capsule_pointer(capsule, None)).data or 0
     return address
-
-
-@dataclass(frozen=True, slots=True)
-class _Program:
-    """What the library reads: see ``kernels_cpu/conversion.hpp``."""
-
-    words: array.array[int]
-    address: int
-    fills: bool
-
-
-@functools.lru_cache(maxsize=256)
-def _program(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> _Program:
-    fills = _fills(plan, dst_strides)
-    copies = []
-    for box in plan.boxes:
-        src, dst, dims = box.strided(src_strides, dst_strides)
-        copies.append((_COPY, src, dst, dims))
-    # padding apart from the copies goes with them; padding below them must be there before
-    phases = [fills, copies] if plan.padding is None else [fills + copies]
-    words = array.array("q", [itemsize, len(phases)])
-    for boxes in phases:
-        words.append(len(boxes))
-        for kind, src, dst, dims in boxes:
-            words.extend((1, len(dims), kind, src, dst, len(dims), *(word for dim in dims for word in dim)))
-    return _Program(words, words.buffer_info()[0], bool(fills))
-
-
-def _fills(plan: Plan, strides: Strides) -> list[tuple[int, int, int, list[tuple[int, int, int]]]]:
-    if plan.padding is None:
-        regions = [(0, list(zip(plan.dst_shape, strides, strict=True)))]
-    else:
-        regions = [region.placed(strides) for region in plan.padding]
-    fills = []
-    for offset, placed in regions:
-        merged: list[tuple[int, int, int]] = []
-        for count, stride in sorted((dim for dim in placed if dim[0] != 1), key=lambda dim: -abs(dim[1])):
-            if merged and merged[-1][2] == count * stride:
-                merged[-1] = (merged[-1][0] * count, 0, stride)
-            else:
-                merged.append((count, 0, stride))
-        fills.append((_FILL, 0, offset, merged))
-    return fills

@@ -51,8 +51,10 @@ MEDIUM = (
     ("NCHW", "NC1HWC0", (2, 67, 13, 17)),
     ("NCHW", "NC1HWC0", (2, 33, 32, 64)),  # planes 2 KiB and more apart
     ("NCHW", "NC1HWC0", (3, 48, 7, 7)),
+    ("NCHW", "NC1HWC0", (3, 3, 29, 31)),  # padding between all elements
     ("NHWC", "NC1HWC0", (2, 13, 17, 67)),
     ("NHWC", "NC1HWC0", (2, 13, 17, 64)),
+    ("NHWC", "NC1HWC0", (3, 5, 7, 35)),  # all blocks of an image are near each other
     ("HWCN", "NC1HWC0", (13, 17, 35, 19)),
     ("NCHW", "NC1HWC0_C04", (2, 3, 33, 31)),
     ("NCHW", "FRACTAL_Z", (67, 70, 3, 3)),
@@ -107,6 +109,8 @@ LARGE = (
     ("NCHW", "NC1HWC0", (64, 200, 14, 14), "float16"),
     ("NCHW", "NC1HWC0", (40, 96, 37, 41), "uint8"),
     ("NHWC", "NC1HWC0", (8, 56, 57, 130), "float16"),
+    ("NCHW", "NC1HWC0", (3, 3, 291, 293), "float16"),
+    ("NCHW", "NC1HWC0_C04", (9, 3, 291, 293), "uint8"),
     ("NCHW", "FRACTAL_Z", (520, 500, 3, 3), "float16"),
     ("NCHW", "FRACTAL_Z", (700, 1000, 3, 3), "uint8"),
     ("NCHW", "NHWC", (8, 67, 99, 101), "float16"),

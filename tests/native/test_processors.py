@@ -16,7 +16,7 @@ from native.moves import DTYPES, by_numpy, pad_of, plan_of
 from native.test_equality import MEDIUM
 
 import xascend as xa
-from xascend import _native
+from xascend._native_program import make_program
 
 SOURCES = Path(xa.__file__).parent.parent / "kernels_cpu"
 DRIVER = Path(__file__).with_name("run_cases.cpp")
@@ -44,7 +44,7 @@ def case(
 ) -> np.ndarray:
     plan = plan_of(x, src, dst, None if src in oracle.PLAIN else shape)
     expected = by_numpy(plan, x)
-    words = _native._program(plan, x.dtype.itemsize, x.strides, expected.strides).words
+    words = make_program(plan, x.dtype.itemsize, x.strides, expected.strides).words
     np.array([len(words), x.nbytes, expected.nbytes, threads, offset], np.int64).tofile(file)
     np.array(words, np.int64).tofile(file)
     file.write(pad_of(x).tobytes().ljust(16, b"\0"))
