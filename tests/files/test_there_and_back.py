@@ -14,6 +14,7 @@ import pytest
 from safetensors.numpy import load_file as library_load_file
 from safetensors.numpy import save_file
 
+import xascend
 from xascend import files
 
 KINDS = (".npy", ".npz", ".bin", ".safetensors")
@@ -250,6 +251,27 @@ def test_types_that_npy_cannot_name(tmp_path: Path, counting: Callable, same_bit
     assert same_bits(raw.view(x.dtype), stored(x, "ND", "FRACTAL_NZ", c0=64 if name == "int4" else None))
     files.convert(tmp_path / "y.npy", tmp_path / "z.npy", verify=True)
     assert same_bits(np.load(tmp_path / "z.npy").view(x.dtype), x)
+
+
+def test_groups_and_pixels_in_slabs(tmp_path: Path, counting: Callable, same_bits: Callable) -> None:
+    x = counting((40, 3, 5, 8), "float16")
+    np.save(tmp_path / "x.npy", x)
+    for dst, groups in (("FRACTAL_Z", 40), ("FRACTAL_Z_C04", 1)):
+        calls: list[int] = []
+        files.convert(
+            tmp_path / "x.npy",
+            tmp_path / f"{dst}.npy",
+            src_format="NCHW",
+            dst_format=dst,
+            groups=groups,
+            max_bytes=10_000,
+            verify=True,
+            progress=lambda done, _, calls=calls: calls.append(done),
+        )
+        assert len(calls) > 1
+        assert same_bits(np.load(tmp_path / f"{dst}.npy"), xascend.trans_data(x, "NCHW", dst, groups=groups))
+        files.convert(tmp_path / f"{dst}.npy", tmp_path / f"{dst} back.npy", max_bytes=10_000, verify=True)
+        assert same_bits(np.load(tmp_path / f"{dst} back.npy"), x)
 
 
 def test_small_slabs_give_the_same(tmp_path: Path, counting: Callable) -> None:

@@ -101,8 +101,8 @@ def convert(
         Address of a Dask scheduler whose workers see the same files; then `jobs` has no effect, and which executor
         the report names is that of this machine.
     max_bytes
-        Bytes of input and output that all slabs in flight take together, where the formats let a tensor be cut
-        (FRACTAL_Z with groups and FRACTAL_Z_C04 do not), also those that `verify` converts back.
+        Bytes of input and output that all slabs in flight take together, also those that `verify` converts back,
+        where the formats let a tensor be cut so far.
     device_memory
         Bytes of the device that all slabs in flight take together, at most; never more than it has free. It must
         hold all of a tensor where the formats do not let it be cut.
