@@ -142,10 +142,22 @@ class TestManifest:
             "{}",
             "not JSON",
             '{"files": {}}',
+            '{"xascend": "0", "op": "Brcb"}',
+            "[" * 100_000 + "]" * 100_000,
+            "1" * 10_000,
             "\udcff".encode("utf-8", "surrogateescape").decode("latin1"),
         ):
             (tmp_path / "manifest.json").write_text(text, encoding="latin1")
             assert compare_files(golden, golden, dtype="int8", shape=(4,))
+        (tmp_path / "manifest.json").unlink()
+        (tmp_path / "manifest.json").mkdir()
+        assert compare_files(golden, golden, dtype="int8", shape=(4,))
+
+    def test_a_damaged_manifest_of_other_files_is_ignored(self, nz_case: Path) -> None:
+        path = nz_case / "manifest.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "seed": -1}))
+        mine = write(nz_case / "output/mine.bin", np.zeros(4, np.int8))
+        assert compare_files(mine, mine, dtype="int8", shape=(4,))
 
     @pytest.mark.parametrize(
         "change",
@@ -199,6 +211,52 @@ class TestRawFiles:
         assert not compare_files(actual, golden, **options)
         for tolerance in ({"ulp": 1}, {"atol": 1e-6}, {"rtol": 1e-6}):
             assert compare_files(actual, golden, **options, **tolerance).within_tolerance == 4
+
+    def test_a_type_alone_tells_of_one_axis(self, tmp_path: Path) -> None:
+        e = np.arange(6, dtype=np.float16)
+        golden, actual = write(tmp_path / "g.bin", e), write(tmp_path / "a.bin", e + np.float16(1))
+        report = compare_files(actual, golden, dtype="float16")
+        assert (report.shape, report.different) == ((6,), 6)
+        assert compare_files(golden, golden, dtype="float16")
+        assert compare_files(golden, golden, dtype="int8").shape == (12,)
+        with pytest.raises(ValueError, match=r"\(6,\) of float16, as in .*g\.bin, take 12 bytes, .*b\.bin has 10"):
+            compare_files(write(tmp_path / "b.bin", e[:5]), golden, dtype="float16")
+
+    @pytest.mark.parametrize("dtype", [None, "float16", "<f2"])
+    def test_the_result_tells_of_a_raw_golden_file(self, tmp_path: Path, dtype: str | None) -> None:
+        x = np.arange(560, dtype=np.float16).reshape(20, 28)
+        e = xa.nd_to_nz(x)
+        golden = write(tmp_path / "g.bin", e)
+        a = e.copy()
+        a[1, 1, 3, 11] = -1
+        np.save(tmp_path / "a.npy", a)
+        report = compare_files(tmp_path / "a.npy", golden, dtype=dtype)
+        assert [(d.index, d.actual, d.expected) for d in report.first] == [((1, 1, 3, 11), -1, 559)]
+        for shape in (None, (20, 28)):
+            report = compare_files(tmp_path / "a.npy", golden, dtype=dtype, format="NZ", shape=shape)
+            assert [d.logical for d in report.first] == [(19, 27)]
+        golden.write_bytes(golden.read_bytes()[:-2])
+        text = r"\(2, 2, 16, 16\) of float16, as in .*a\.npy, take 2048 bytes, .*g\.bin has 2046"
+        with pytest.raises(ValueError, match=text):
+            compare_files(tmp_path / "a.npy", golden, dtype=dtype)
+
+    def test_the_result_tells_another_type(self, tmp_path: Path) -> None:
+        golden = write(tmp_path / "g.bin", np.arange(6, dtype=np.float32))
+        np.save(tmp_path / "a.npy", np.arange(6, dtype=np.float16).reshape(2, 3))
+        report = compare_files(tmp_path / "a.npy", golden, dtype="float32")
+        assert report.reason == "`actual` is float16, expected float32"
+
+    def test_the_manifest_of_the_result_tells(self, nz_case: Path, tmp_path: Path) -> None:
+        golden = write(tmp_path / "g.bin", np.fromfile(nz_case / "output/golden.bin", np.int8))
+        assert compare_files(nz_case / "output/golden.bin", golden).shape == (2, 1, 16, 32)
+
+    def test_an_untyped_result_tells_sizes(self, tmp_path: Path) -> None:
+        x = np.arange(6, dtype=np.float32).astype(ml_dtypes.bfloat16).reshape(2, 3)
+        golden = write(tmp_path / "g.bin", x)
+        np.save(tmp_path / "a.npy", x)
+        assert compare_files(tmp_path / "a.npy", golden, dtype="bfloat16").shape == (2, 3)
+        with pytest.raises(ValueError, match=r"g\.bin does not tell its type: pass `dtype` \(--dtype\)$"):
+            compare_files(tmp_path / "a.npy", golden)
 
     def test_big_endian(self, tmp_path: Path) -> None:
         golden = write(tmp_path / "g.bin", np.arange(4, dtype=">i4"))
@@ -267,11 +325,27 @@ class TestUnreadable:
         with pytest.raises(IsADirectoryError, match="a folder is no file to compare"):
             compare_files(tmp_path, tmp_path, dtype="int8", shape=(4,))
 
-    @pytest.mark.parametrize("options", [{}, {"dtype": "int8"}, {"shape": (4,)}, {"dtype": "int8", "format": "NZ"}])
-    def test_raw_without_type_or_shape(self, tmp_path: Path, options: dict) -> None:
-        golden = write(tmp_path / "g.bin", np.zeros(4, np.int8))
-        with pytest.raises(ValueError, match=r"g\.bin tells neither type nor sizes: pass `dtype` and `shape`"):
+    @pytest.mark.parametrize(
+        ("options", "text"),
+        [
+            ({}, r"g\.bin does not tell its type: pass `dtype` \(--dtype\), and `shape` .* where it is not 1-D$"),
+            ({"shape": (4,)}, r"g\.bin does not tell its type: pass `dtype` \(--dtype\)$"),
+            ({"dtype": "int8", "format": "NZ"}, r"g\.bin does not tell its sizes in FRACTAL_NZ: pass `shape` "),
+            ({"dtype": "int16"}, r"g\.bin has 5 bytes, which is no multiple of the 2 of int16"),
+        ],
+    )
+    def test_raw_of_which_too_little_is_told(self, tmp_path: Path, options: dict, text: str) -> None:
+        golden = write(tmp_path / "g.bin", np.zeros(5, np.int8))
+        with pytest.raises(ValueError, match=text):
             compare_files(golden, golden, **options)
+
+    def test_types_that_have_no_distance(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "a.npy", np.zeros(2))
+        for name, x in (("text", np.array(["a"])), ("dates", np.zeros(2, "M8[s]")), ("pairs", np.zeros(2, "f4,i4"))):
+            np.save(tmp_path / f"{name}.npy", x)
+            for pair in (("a", name), (name, "a"), (name, name)):
+                with pytest.raises(TypeError, match=rf"{name}\.npy cannot be compared: `dtype` .* is not supported"):
+                    compare_files(*(tmp_path / f"{each}.npy" for each in pair))
 
     def test_too_short(self, tmp_path: Path) -> None:
         golden, actual = (

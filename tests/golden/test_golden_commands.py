@@ -88,6 +88,7 @@ def test_complex_numbers_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (("g.bin", "none.bin"), "No such file or directory: none.bin"),
         (("a.bin", "g.bin"), "take 4 bytes, a.bin has 3"),
         (("g.bin", "g.bin", "--shape", "5"), "take 5 bytes, g.bin has 4"),
+        (("text.npy", "g.bin"), "text.npy cannot be compared: `dtype` str32 is not supported"),
         (("g.bin", "g.bin", "--shape", "2;2"), "must be a list such as 1,3,224,224"),
         (("g.bin", "g.bin", "--dtype", "int9"), "`dtype` int9 is not supported"),
         (("g.bin", "g.bin", "--format", "NY"), "`format` 'NY' is not a known format"),
@@ -108,6 +109,7 @@ def test_what_cannot_be_read_is_one_line(
     (tmp_path / "g.bin").write_bytes(b"abcd")
     (tmp_path / "a.bin").write_bytes(b"abc")
     (tmp_path / "bad.npy").write_bytes(b"abc")
+    np.save(tmp_path / "text.npy", np.array(["a"]))
     assert run("compare", "--dtype", "int8", "--shape", "4", *arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -51,7 +51,7 @@ def compare_command(
     golden: Annotated[str, typer.Argument(metavar="GOLDEN", help="What it should be.")],
     dtype: Annotated[str | None, typer.Option(help="Element type of raw data, where no manifest tells.")] = None,
     shape: Annotated[
-        str | None, typer.Option(help="Sizes of raw data; with --format the tensor's own: 20,28 or 20x28.")
+        str | None, typer.Option(help="Sizes of raw data, else 1-D; with --format the tensor's own: 20,28 or 20x28.")
     ] = None,
     storage_format: Annotated[
         str | None, typer.Option("--format", help="Storage format: differences are told in the tensor's indices too.")

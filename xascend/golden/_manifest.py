@@ -16,6 +16,7 @@ from xascend.formats import as_format
 __all__ = ["MANIFEST", "ArrayFile", "Manifest", "StoredAs", "find_entry", "read_manifest"]
 
 MANIFEST = "manifest.json"
+_FIELDS = {"xascend", "op", "parameters", "seed", "inputs", "output"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,10 @@ class Manifest:
     @classmethod
     def from_json(cls, text: str, where: str, /) -> Manifest | None:
         """Return the manifest that a text is, None where it is none of ours; ValueError where it is damaged."""
+        fields = _own_fields(text)
+        if fields is None:
+            return None
         try:
-            fields = json.loads(text)
-            if not isinstance(fields, dict) or "xascend" not in fields or "op" not in fields:
-                return None
             return cls(
                 str(fields["op"]),
                 dict(fields["parameters"]),
@@ -138,27 +139,53 @@ class Manifest:
                 ArrayFile.from_json(fields["output"]),
                 str(fields["xascend"]),
             )
-        except json.JSONDecodeError:
-            return None
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{where} is a damaged manifest: {error}") from error
 
 
-def read_manifest(folder: Path, /) -> Manifest | None:
-    """Return the manifest of a folder, or None where it has none of ours."""
+def _own_fields(text: str) -> dict[str, Any] | None:
+    """Return the fields of a manifest of ours, or None where a text is anything else."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) and fields.keys() >= _FIELDS else None
+
+
+def _read_text(folder: Path) -> str:
+    """Return the text of what may be a manifest; empty where there is none to be read."""
     path = folder / MANIFEST
     try:
-        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
-    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
-        return None
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def read_manifest(folder: Path, /) -> Manifest | None:
+    """Return the manifest of a folder, or None where it has none of ours; ValueError where ours is damaged."""
+    return Manifest.from_json(_read_text(folder), str(folder / MANIFEST))
 
 
 def find_entry(path: Path, /) -> ArrayFile | None:
-    """Return what the manifest of the folder that holds a file says of it, or None."""
+    """Return what the manifest of the folder that holds a file says of it, or None where none of ours lists it.
+
+    A damaged manifest of ours is a ValueError if it lists the file, or if that cannot be told.
+    """
     path = path.resolve()
     for folder in path.parents[:2]:
+        fields = _own_fields(_read_text(folder))
+        if fields is not None and _leaves_out(fields, path.relative_to(folder)):
+            continue
         manifest = read_manifest(folder)
         for entry in () if manifest is None else (manifest.output, *manifest.inputs):
             if folder / entry.file == path:
                 return entry
     return None
+
+
+def _leaves_out(fields: Mapping[str, Any], file: Path) -> bool:
+    """Say whether it can be told of all files that a manifest lists that they are others."""
+    inputs = fields["inputs"]
+    entries = [*inputs, fields["output"]] if isinstance(inputs, list) else [None]
+    names = [entry.get("file") if isinstance(entry, dict) else None for entry in entries]
+    return all(isinstance(name, str) and Path(name) != file for name in names)

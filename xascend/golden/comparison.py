@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from collections.abc import Sequence
@@ -13,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from xascend._plan import as_shape, as_size
-from xascend.files.choice import Request
-from xascend.files.sources import list_tensors
-from xascend.files.tensor import StoredTensor, as_dtype, has_order, with_dtype
+from xascend.files.tensor import StoredTensor, as_dtype, has_order
 from xascend.formats import Format, as_format
 from xascend.golden._manifest import ArrayFile, StoredAs, find_entry
+from xascend.golden._opening import as_told, is_raw, open_tensor
 from xascend.sizes import storage_shape
 from xascend.testing import Report, compare
 
@@ -38,12 +36,17 @@ class _Given:
     c0: int | None
     groups: int | None
 
-    def stored_shape(self) -> tuple[int, ...] | None:
-        """Return the shape of the array in a raw file, of which `shape` tells the tensor's own sizes."""
-        if self.format is None or self.shape is None or self.dtype is None or not Format(self.format).is_blocked:
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a blocked format is given, so that `shape` is the tensor's own."""
+        return self.format is not None and Format(self.format).is_blocked
+
+    def stored_shape(self, dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+        """Return the shape of an array of a type in a raw file, None where nothing tells it."""
+        if self.shape is None or self.format is None or not self.is_blocked:
             return self.shape
         return storage_shape(
-            self.shape, self.format, self.dtype, src_format=self.plain_format, c0=self.c0, groups=self.groups or 1
+            self.shape, self.format, dtype, src_format=self.plain_format, c0=self.c0, groups=self.groups or 1
         )
 
     def storage(self) -> dict[str, Any]:
@@ -90,7 +93,8 @@ def compare_files(
 
     What the golden file holds is read from the ``manifest.json`` of its folder, as `make_golden` writes it, from the
     record that ``xascend convert`` leaves, or from the file itself; the options say the rest, and must not contradict
-    what is known. A raw result is taken to be of the type and shape of the golden file.
+    what is known. A raw result is taken to be of the type and shape of the golden file. A raw golden file that nothing
+    tells more of is taken to be of the type and shape that the result's file tells, or else to be 1-D.
 
     Parameters
     ----------
@@ -98,6 +102,7 @@ def compare_files(
         Files of one tensor each: .npy, .npz, .safetensors; anything else is raw bytes in C order.
     dtype, shape
         Element type of raw data, and its sizes: with a blocked `format` the tensor's own, otherwise the array's.
+        Without a shape it is 1-D, with as many elements as the file has, unless the other file tells one.
     format, plain_format, c0, groups
         Storage format of the golden file, as in `xascend.testing.compare`.
     rtol, atol, ulp, max_shown
@@ -144,21 +149,22 @@ def compare_files(
         None if c0 is None else as_size("c0", c0),
         None if groups is None else as_size("groups", groups),
     )
-    expected, stored_as = _open_golden(Path(golden), given)
-    result = _open(Path(actual), expected.dtype, expected.shape)
+    expected, stored_as = _open_golden(Path(golden), given, Path(actual))
+    result = open_tensor(Path(actual), expected.dtype, expected.shape, f"as in {golden}")
     storage = given.storage() if stored_as is None else asdict(stored_as)
     options: dict[str, Any] = {"rtol": rtol, "atol": atol, "ulp": ulp, "max_shown": max_shown}
     return compare(result.load(), expected.load(), **options, **storage)
 
 
-def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | None]:
+def _open_golden(path: Path, given: _Given, actual: Path) -> tuple[StoredTensor, StoredAs | None]:
     """Return the golden tensor, and which tensor it stores where a manifest or a record tells."""
     entry = find_entry(path)
     if entry is not None:
         _require_intact(path, entry)
-        tensor, stored_as = _open(path, as_dtype(entry.dtype), entry.shape), entry.storage
+        tensor = open_tensor(path, as_dtype(entry.dtype), entry.shape, "which its manifest lists")
+        stored_as = entry.storage
     else:
-        tensor, stored_as = _open(path, given.dtype, given.stored_shape()), None
+        tensor, stored_as = _open_unlisted(path, given, actual), None
         record = tensor.record
         if record is not None and record.is_blocked:
             stored_as = StoredAs(record.format, record.plain_format, record.shape, record.c0, record.groups)
@@ -170,6 +176,23 @@ def _open_golden(path: Path, given: _Given) -> tuple[StoredTensor, StoredAs | No
     return tensor, stored_as
 
 
+def _open_unlisted(path: Path, given: _Given, actual: Path) -> StoredTensor:
+    """Return a golden tensor of which no manifest tells; what a raw file lacks may come from the result's."""
+    if not is_raw(path):
+        return open_tensor(path, given.dtype, None, "")
+    told = None if given.dtype is not None and given.shape is not None else as_told(actual)
+    dtype = given.dtype if given.dtype is not None or told is None else told[0]
+    if dtype is None:
+        sizes = ", and `shape` (--shape) where it is not 1-D" if given.shape is None and told is None else ""
+        raise ValueError(f"{path} does not tell its type: pass `dtype` (--dtype){sizes}")
+    shape = given.stored_shape(dtype)
+    if shape is None and told is not None:
+        return open_tensor(path, dtype, told[1], f"as in {actual}")
+    if shape is None and given.is_blocked:
+        raise ValueError(f"{path} does not tell its sizes in {given.format}: pass `shape` (--shape), the tensor's own")
+    return open_tensor(path, dtype, shape, "of `dtype` and `shape`")
+
+
 def _require_intact(path: Path, entry: ArrayFile) -> None:
     """Refuse a golden file that has changed since it was made: nothing could be told by it."""
     with path.open("rb") as stream:
@@ -179,18 +202,3 @@ def _require_intact(path: Path, entry: ArrayFile) -> None:
             f"{path} is not the file that its manifest lists: SHA-256 must be {entry.sha256}, got {digest}; "
             "make the golden data again"
         )
-
-
-def _open(path: Path, dtype: np.dtype[Any] | None, shape: tuple[int, ...] | None) -> StoredTensor:
-    path.stat()  # a missing file is told as such, before anything about types
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "a folder is no file to compare", str(path))
-    tensors = list_tensors(path, Request(dtype=dtype, shape=shape))
-    if len(tensors) != 1:
-        raise ValueError(f"{path} must hold one tensor to be compared, it holds {len(tensors)}")
-    (tensor,) = tensors
-    if tensor.dtype.type is not np.void or tensor.dtype.names is not None:
-        return tensor
-    if dtype is None:
-        raise ValueError(f"{path} holds {tensor.type_name} without a type: pass `dtype` (--dtype)")
-    return with_dtype(tensor, dtype)
