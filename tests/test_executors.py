@@ -67,7 +67,7 @@ def small_slabs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         steps.append(choose(dims, nbytes))
         return steps[-1]
 
-    for name, value in (("_MIN_SLABBED_BYTES", 0), ("_MIN_SLAB_BYTES", 1), ("_RUN_BYTES", 48)):
+    for name, value in (("_MIN_SLABBED_BYTES", 0), ("_MIN_SLAB_BYTES", 1), ("_PAGE_BYTES", 64), ("_MAX_PAGES", 2)):
         monkeypatch.setattr(_numpy, name, value)
     monkeypatch.setattr(_numpy, "_slab_first", spy)
     _numpy._moves.cache_clear()
@@ -96,14 +96,16 @@ def test_large_arrays_are_moved_in_slabs(
     assert any(small_slabs) or layout != "contiguous"  # strides of views may leave nothing to cut
 
 
-def test_a_slab_is_a_run_of_the_destination_and_worth_a_call() -> None:
+def test_a_slab_keeps_to_a_few_pages_of_the_source_and_is_worth_a_call() -> None:
     megabytes = 32 << 20
     rows = [(256, 32, 4096 * 32), (4096, 8192, 32)]  # float16, 4096 x 4096, to FRACTAL_NZ
     assert (_numpy._slab_first(rows, megabytes), rows[0]) == (64, (4096, 8192, 32))
     blocks = [(4096, 32, 8192), (256, 4096 * 32, 32)]  # and back
     assert (_numpy._slab_first(blocks, megabytes), blocks[0]) == (64, (256, 4096 * 32, 32))
-    far = [(4096, 2, 8), (4096, 8192, 1 << 20)]  # so far apart that no two lie in one run
-    assert _numpy._slab_first(far, megabytes) == 8
+    images = [(16, 2, 50176 * 2), (50176, 32, 2)]  # 16 channels of 224 x 224, float16, from NC1HWC0
+    assert (_numpy._slab_first(images, megabytes), images[0]) == (8192, (50176, 32, 2))
+    assert _numpy._slab_first([(16, 2, 3136 * 2), (3136, 32, 2)], megabytes) == 0  # of 56 x 56: 25 pages
+    assert _numpy._slab_first([(4096, 2, 8), (4096, 8192, 1 << 20)], 1 << 20) == 256  # short rows: 64 KiB
     same_order = [(4096, 8192, 16384), (256, 32, 64)]
     assert _numpy._slab_first(list(same_order), megabytes) == 0
     assert _numpy._slab_first([(8, 32, 1 << 12), (128, 256, 32)], 1 << 15) == 0  # small

@@ -24,7 +24,8 @@ Dims = list[tuple[int, int, int]]
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: np.dtype("c16")}  # moved, never computed with
 _MIN_SLABBED_BYTES = 1 << 20  # caches hold what is smaller
 _MIN_SLAB_BYTES = 1 << 16  # one assignment takes as long as moving a few KiB
-_RUN_BYTES = 1 << 11  # of the destination in a slab; shorter runs cost more writing than they spare reading
+_PAGE_BYTES = 1 << 12
+_MAX_PAGES = 64  # of the source between two uses of a line: what a first table of addresses and a second cache hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +131,16 @@ def _slab_first(dims: Dims, nbytes: int) -> int:
 
     NumPy walks in the order of the destination. A line of the source serves several steps of the dimension that is
     fastest there, and between two of these all dimensions inside it are walked: the longest of them is cut, so that
-    the lines are still in a cache.
+    the processor still has the line and the address of its page.
     """
     reused = min(range(len(dims)), key=lambda d: abs(dims[d][1]), default=0)
     inside = range(reused + 1, len(dims))
     if nbytes < _MIN_SLABBED_BYTES or not inside:
         return 0
     cut = max(inside, key=lambda d: dims[d][0])
-    count, _, dst = dims[cut]
-    step = max(_RUN_BYTES // abs(dst), ceil_div(count * _MIN_SLAB_BYTES, nbytes))
+    count, stride, _ = dims[cut]
+    per_step = max(min(abs(stride), _PAGE_BYTES), 1)
+    step = max(_MAX_PAGES * _PAGE_BYTES // per_step, ceil_div(count * _MIN_SLAB_BYTES, nbytes))
     if step >= count:
         return 0
     dims.insert(0, dims.pop(cut))
