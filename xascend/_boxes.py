@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from xascend._sides import Cut, Side, Vector, add, ceil_div, scale
 
-__all__ = ["Box", "Dim", "boxes_between", "padding_of"]
+__all__ = ["Box", "Copy", "Dim", "boxes_between", "padding_of", "strided_copies"]
+
+Copy = tuple[int, int, list[tuple[int, int, int]]]  # source offset, destination offset, dimensions: see Box.strided
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Box:
         """Number of elements."""
         return math.prod(dim.count for dim in self.dims)
 
-    def strided(self, src_strides: Vector, dst_strides: Vector, /) -> tuple[int, int, list[tuple[int, int, int]]]:
+    def strided(self, src_strides: Vector, dst_strides: Vector, /) -> Copy:
         """Return source offset, destination offset and (count, source stride, destination stride) per dimension.
 
         Dimensions come outermost first in the destination; those that follow each other on both sides are merged.
@@ -175,6 +177,41 @@ def _join(pieces: Sequence[Box]) -> Box:
     for piece in pieces[1:]:
         src, dst = add(src, piece.src), add(dst, piece.dst)
     return Box(src, dst, tuple(dim for piece in pieces for dim in piece.dims if dim.count != 1))
+
+
+def strided_copies(boxes: Sequence[Box], src_strides: Vector, dst_strides: Vector, /) -> list[Copy]:
+    """Return what `Box.strided` does for all boxes, as few as they can be.
+
+    Rows that follow each other in memory are one copy, even though the last of them do not fill a block.
+    """
+    copies: list[Copy] = []
+    for box in boxes:
+        copy = box.strided(src_strides, dst_strides)
+        for i, before in enumerate(copies):
+            joined = _joined(before, copy)
+            if joined is not None:
+                copies[i] = joined
+                break
+        else:
+            copies.append(copy)
+    return copies
+
+
+def _joined(before: Copy, copy: Copy) -> Copy | None:
+    """Return two copies as one, or None where the second does not go on, along one dimension, where the first ends."""
+    (src, dst, dims), (next_src, next_dst, next_dims) = before, copy
+    for i, (count, src_step, dst_step) in enumerate(dims):
+        if (next_src - src, next_dst - dst) != (count * src_step, count * dst_step):
+            continue
+        others = dims[:i] + dims[i + 1 :]
+        if next_dims == others:
+            more = 1
+        elif next_dims[:i] + next_dims[i + 1 :] == others and next_dims[i][1:] == (src_step, dst_step):
+            more = next_dims[i][0]
+        else:
+            continue
+        return src, dst, [*dims[:i], (count + more, src_step, dst_step), *dims[i + 1 :]]
+    return None
 
 
 def padding_of(sizes: Mapping[str, int], side: Side, /) -> tuple[Box, ...]:

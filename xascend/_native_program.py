@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xascend._boxes import strided_copies
 from xascend._plan import Plan
 
 __all__ = ["Program", "make_program"]
@@ -67,10 +68,9 @@ class _Box:
 def make_program(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> Program:
     """Return the program for elements of `itemsize` bytes in arrays of these strides."""
     fills = list(_fills(plan, dst_strides))
-    copies = []
-    for copy in plan.boxes:
-        src, dst, dims = copy.strided(src_strides, dst_strides)
-        copies.append(_Box(_COPY, src, dst, tuple(dims)))
+    copies = [
+        _Box(_COPY, src, dst, tuple(dims)) for src, dst, dims in strided_copies(plan.boxes, src_strides, dst_strides)
+    ]
     # padding apart from the copies goes with them; padding below them must be there before
     phases = [fills, copies] if plan.padding is None else [fills + copies]
     words = array.array("q", [itemsize, len(phases)])

@@ -7,12 +7,14 @@ large copies are made slab by slab.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from xascend._boxes import strided_copies
 from xascend._plan import Plan
 from xascend._sides import ceil_div
 
@@ -109,12 +111,12 @@ def _moves(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides
             offset, placed = region.placed(dst_strides)
             fills.append(_View(word, offset, tuple(n for n, _ in placed), tuple(stride for _, stride in placed)))
     copies = []
-    for box in plan.boxes:
-        src_offset, dst_offset, dims = box.strided(src_strides, dst_strides)
+    for src_offset, dst_offset, dims in strided_copies(plan.boxes, src_strides, dst_strides):
+        nbytes = math.prod(count for count, _, _ in dims) * itemsize
         unit = word
         if len(dims) > 1 and dims[-1][1:] == (itemsize, itemsize):
             unit = np.dtype(f"V{dims.pop()[0] * itemsize}")
-        step = _slab_first(dims, box.size * itemsize)
+        step = _slab_first(dims, nbytes)
         shape = tuple(count for count, _, _ in dims)
         copies.append(
             _Copy(
