@@ -228,7 +228,12 @@ def streaming_rows(device: Device, name: str, nbytes: int, device_memory: int = 
     ratio = Ratio(statistics.median(ratios), _STREAMING)
     moved = x.nbytes + wanted.nbytes
     yield Row(
-        f"streaming {src} to {dst}", "float16", x.shape, moved, statistics.median(seconds), {"pinned copy": ratio}
+        f"streaming {src.value} to {dst.value}",
+        "float16",
+        x.shape,
+        moved,
+        statistics.median(seconds),
+        {"pinned copy": ratio},
     )
 
 

@@ -279,12 +279,38 @@ def test_what_is_asked_of_cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert cupy.current == []
 
 
-@pytest.mark.gpu
-def test_by_way_of_a_device(source: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def on_gpu() -> None:
     try:
         as_device("cuda")
     except ValueError as error:
         pytest.skip(str(error))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_by_way_of_a_device(source: Path, tmp_path: Path, on_gpu: None, jobs: int) -> None:
     files.convert(source, tmp_path / "y.safetensors", **ND_NZ)
-    files.convert(source, tmp_path / "z.safetensors", device="cuda", verify=True, **ND_NZ)
+    options = {"device": "cuda", "jobs": jobs, "verify": True} | ND_NZ
+    files.convert(source, tmp_path / "z.safetensors", **options)
     assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("shape", "options", "memory"),
+    [((6000, 5000), ND_NZ, 8 << 20), ((640, 250, 9, 11), GROUPED, 1 << 30)],
+    ids=["many slabs", "one slab"],
+)
+def test_memory_of_a_device_is_given_back(
+    tmp_path: Path, on_gpu: None, shape: tuple[int, ...], options: dict[str, Any], memory: int
+) -> None:
+    np.save(tmp_path / "x.npy", (np.arange(np.prod(shape)) % 60013).astype(np.uint16).reshape(shape))
+    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **options)
+    on_device = {"device": "cuda", "device_memory": memory} | options
+    files.convert(tmp_path / "x.npy", tmp_path / "first.npy", **on_device)
+    before = free_bytes(0)
+    files.convert(tmp_path / "x.npy", tmp_path / "z.npy", **on_device)
+    gc.collect()
+    assert abs(free_bytes(0) - before) < 4 << 20
+    assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "y.npy").read_bytes()
