@@ -91,8 +91,8 @@ def convert(
     resume
         Skip outputs that were made from the same input, by size and time of change, with the same options.
     verify
-        Read every output back, convert it back and compare it with the input before it gets its name; with `resume`
-        also those that are skipped.
+        Read every output back, convert it back and compare it with the input before it gets its name, and see that
+        padding is zero; with `resume` also outputs that are skipped.
     overwrite
         Replace outputs that exist; otherwise they are an error before anything is read.
     dry_run

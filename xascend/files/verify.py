@@ -59,19 +59,27 @@ def mismatch(choice: Choice, written: StoredTensor, max_bytes: int, /) -> str | 
                 return "what was written differs from the source"
         return None
     for slab in slabs(inverse_of(choice.plan), max_bytes // choice.tensor.dtype.itemsize):
-        if not _same(slab.plan, source[slab.dst], _ordered_as(source, result[slab.src])):
-            return "converted back, what was written differs from the source"
+        reason = _mismatch_of_part(slab.plan, source[slab.dst], _ordered_as(source, result[slab.src]))
+        if reason is not None:
+            return reason
     return None
 
 
-def _same(plan: Plan, source: npt.NDArray[Any], result: npt.NDArray[Any]) -> bool:
-    """Say whether a part that is converted back gives the source, but for padding of the source."""
+def _mismatch_of_part(plan: Plan, source: npt.NDArray[Any], result: npt.NDArray[Any]) -> str | None:
     back = slab_memory(source.size, source.dtype).reshape(plan.dst_shape)
-    moved = math.prod(plan.sizes)
-    if source.size == moved:
-        convert_slab(plan, result, back)
-        return _equal(source, back)
-    # Over the complement of the source: elements become equal to it, and where it has padding it stays complement.
+    size, moved = min(source.dtype.itemsize, 8), math.prod(plan.sizes)
+    convert_slab(plan, result, back)
+    if result.size > moved and np.count_nonzero(_words(result, size)) != np.count_nonzero(_words(back, size)):
+        return "padding of what was written is not zero"
+    same = _equal(source, back) if source.size == moved else _same_but_padding(plan, source, result, back)
+    return None if same else "converted back, what was written differs from the source"
+
+
+def _same_but_padding(plan: Plan, source: npt.NDArray[Any], result: npt.NDArray[Any], back: npt.NDArray[Any]) -> bool:
+    """Say whether a part gives the elements of the source; what padding of the source holds does not matter.
+
+    It is converted back over the complement of the source: elements become equal to it, and padding stays complement.
+    """
     size = min(source.dtype.itemsize, 8)
     expected, words = _words(source, size), _words(back, size)
     np.invert(expected, out=words)
@@ -79,7 +87,7 @@ def _same(plan: Plan, source: npt.NDArray[Any], result: npt.NDArray[Any]) -> boo
     different = np.bitwise_xor(words, expected, out=words)
     equal = words.size - np.count_nonzero(different)
     untouched = words.size - np.count_nonzero(np.invert(different, out=different))
-    return bool(equal == moved * (source.dtype.itemsize // size) and equal + untouched == words.size)
+    return bool(equal == math.prod(plan.sizes) * (source.dtype.itemsize // size) and equal + untouched == words.size)
 
 
 @functools.lru_cache(maxsize=64)
