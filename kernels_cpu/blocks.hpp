@@ -66,7 +66,6 @@ inline void Job::move(const Part& part, const Block& block, const Scratch& scrat
                       const Extents* strides) const {
     Extents size, src_strides, dst_strides;
     const char* from = part.src;
-    const char* end = part.src_end;
     for (int d = 0; d < part.dims; ++d) {
         size.of[d] = d < shared ? block.size.of[d] : part.dim[d].count;
         src_strides.of[d] = part.dim[d].src;
@@ -76,9 +75,8 @@ inline void Job::move(const Part& part, const Block& block, const Scratch& scrat
     if (gathers_) {
         gather(size, from, scratch.source, src_strides);
         from = scratch.source;
-        end = from + source_bytes();
     }
-    part.move(size, from, src_strides, end, to, dst_strides);
+    part.move(size, from, src_strides, to, dst_strides);
 }
 
 // Reads a block, stretch by stretch, into memory where no two of its lines push each other out of the cache.

@@ -123,12 +123,7 @@ class Conversion {
         keep(part, shared);
     }
 
-    void keep(Part part, int64_t shared) {
-        part.src_end = part.src + part.unit;
-        for (int d = 0; d < part.dims; ++d) {
-            part.src_end += std::max<int64_t>(0, (part.dim[d].count - 1) * part.dim[d].src);
-        }
-        if (part.fills) part.src_end = pattern_.data() + pattern_.size();
+    void keep(const Part& part, int64_t shared) {
         parts_.push_back(part);
         if (shared == alone) add_job(parts_.size() - 1, part.dims);
     }

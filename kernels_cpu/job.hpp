@@ -42,8 +42,8 @@ class Job {
         for (int i = 0; i < count; ++i) n += parts[i].bytes();
         return n;
     }
-    // Bytes of scratch memory that a block needs; of the source's, a vector more may be read.
-    int64_t source_bytes() const { return gathers_ ? parts->block_bytes() + vector_bytes : 0; }
+    // Bytes of scratch memory that a block needs.
+    int64_t source_bytes() const { return gathers_ ? parts->block_bytes() : 0; }
     int64_t result_bytes() const { return staged_ ? line_bytes + staged_bytes_ : 0; }
     // Carries out the blocks from `first` to `last`.
     void run(int64_t first, int64_t last, const Scratch& scratch) const;

@@ -121,28 +121,4 @@ inline void copy_short(char* to, const char* from, int64_t bytes) {
     }
 }
 
-// Stores the first `bytes` < 16 bytes of a vector.
-inline void store_short(char* to, Vector value, int64_t bytes) {
-    std::uint64_t low = value[0];
-    const auto put = [&](auto word, int64_t size) {
-        word = static_cast<decltype(word)>(low);
-        std::memcpy(to, &word, sizeof word);
-        to += size;
-        bytes -= size;
-    };
-    if (bytes >= 8) {
-        put(std::uint64_t{}, 8);
-        low = value[1];
-    }
-    if (bytes >= 4) {
-        put(std::uint32_t{}, 4);
-        low >>= 32;
-    }
-    if (bytes >= 2) {
-        put(std::uint16_t{}, 2);
-        low >>= 16;
-    }
-    if (bytes >= 1) put(std::uint8_t{}, 1);
-}
-
 }  // namespace xascend

@@ -35,10 +35,9 @@ using Kernel = void (*)(const Plane&, const char*, char*);
 
 class Part {
    public:
-    // Dimensions are sorted: outermost in the destination first. `src_end` is the end of what the copy reads.
+    // Dimensions are sorted: outermost in the destination first.
     const char* src;
     char* dst;
-    const char* src_end;
     Dim dim[max_dims];
     int dims = 0;
     int64_t unit;  // bytes that stay together
@@ -80,6 +79,7 @@ class Part {
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_) around_[around_count_++] = d;
         }
+        if (around_count_ > 0) z_ = around_[--around_count_];
     }
     bool transposes() const {
         return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit;
@@ -94,7 +94,7 @@ class Part {
         switch (unit) {
 #define XASCEND_UNIT(n)                                              \
     case n:                                                          \
-        kernel_ = tiles ? transpose_plane<n> : copy_plane<n, false>; \
+        kernel_ = tiles ? transpose_planes<n> : copy_planes<n, false>; \
         return;
             XASCEND_UNIT(1)
             XASCEND_UNIT(2)
@@ -103,7 +103,7 @@ class Part {
 #undef XASCEND_UNIT
 #define XASCEND_UNIT(n)                                                  \
     case n:                                                              \
-        kernel_ = streamed ? copy_plane<n, true> : copy_plane<n, false>; \
+        kernel_ = streamed ? copy_planes<n, true> : copy_planes<n, false>; \
         return;
             XASCEND_UNIT(16)
             XASCEND_UNIT(32)
@@ -111,24 +111,23 @@ class Part {
             XASCEND_UNIT(128)
 #undef XASCEND_UNIT
             default:
-                kernel_ = streamed ? copy_plane_of_runs<true> : copy_plane_of_runs<false>;
+                kernel_ = streamed ? copy_planes_of_runs<true> : copy_planes_of_runs<false>;
         }
     }
 
-    // Moves `size` of all dimensions; nothing at or past `end` is read.
-    void move(const Extents& size, const char* from, const Extents& from_strides, const char* end, char* to,
+    // Moves `size` of all dimensions.
+    void move(const Extents& size, const char* from, const Extents& from_strides, char* to,
               const Extents& to_strides) const {
-        Plane p = {0, 0, 0, 0, unit, 1, 1, end, 0};
-        if (x_ >= 0) {
-            p.src_x = from_strides.of[x_];
-            p.dst_x = to_strides.of[x_];
-            p.count_x = size.of[x_];
-        }
-        if (y_ >= 0) {
-            p.src_y = from_strides.of[y_];
-            p.dst_y = to_strides.of[y_];
-            p.count_y = size.of[y_];
-        }
+        Plane p = {0, 0, 0, 0, 0, 0, unit, 1, 1, 1, 0};
+        const auto along = [&](int d, int64_t& src_step, int64_t& dst_step, int64_t& count) {
+            if (d < 0) return;
+            src_step = from_strides.of[d];
+            dst_step = to_strides.of[d];
+            count = size.of[d];
+        };
+        along(x_, p.src_x, p.dst_x, p.count_x);
+        along(y_, p.src_y, p.dst_y, p.count_y);
+        along(z_, p.src_z, p.dst_z, p.count_z);
         if (in_source_order_) {
             std::swap(p.src_x, p.src_y);
             std::swap(p.dst_x, p.dst_y);
@@ -137,18 +136,18 @@ class Part {
         }
         int64_t at[max_dims] = {};
         do {
-            const char* src_plane = from;
-            char* dst_plane = to;
+            const char* src_planes = from;
+            char* dst_planes = to;
             for (int i = 0; i < around_count_; ++i) {
-                src_plane += at[around_[i]] * from_strides.of[around_[i]];
-                dst_plane += at[around_[i]] * to_strides.of[around_[i]];
+                src_planes += at[around_[i]] * from_strides.of[around_[i]];
+                dst_planes += at[around_[i]] * to_strides.of[around_[i]];
             }
-            kernel_(p, src_plane, dst_plane);
+            kernel_(p, src_planes, dst_planes);
         } while (advance(around_, around_count_, at, size.of));
     }
 
    private:
-    int x_ = -1, y_ = -1;                      // dimensions that the kernel walks; -1: none
+    int x_ = -1, y_ = -1, z_ = -1;             // dimensions that the kernel walks; -1: none
     int around_[max_dims], around_count_ = 0;  // the other dimensions
     bool in_source_order_ = false;
     Kernel kernel_ = nullptr;

@@ -5,13 +5,12 @@
 
 namespace xascend {
 
-// The two fastest axes of a block. Element (x, y) lies at x * src_x + y * src_y in the source and at
-// x * dst_x + y * dst_y in the destination; it is `unit` bytes. Nothing at or past `src_end` may be read.
+// The fastest axes of a block. Element (x, y, z) lies at x * src_x + y * src_y + z * src_z in the source and likewise in
+// the destination; it is `unit` bytes.
 struct Plane {
-    int64_t src_x, src_y, dst_x, dst_y;
+    int64_t src_x, src_y, src_z, dst_x, dst_y, dst_z;
     int64_t unit;
-    int64_t count_x, count_y;
-    const char* src_end;
+    int64_t count_x, count_y, count_z;
     int64_t ahead;  // what is read here is soon needed this many bytes further; 0: nothing to say
 };
 
@@ -59,18 +58,20 @@ inline void stream_run(char* to, const char* from, int64_t bytes) {
     stream_run(to, from, bytes, ahead);
 }
 
-// Copies a plane of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
+// Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
 template <int Unit, bool Streamed>
-void copy_plane(const Plane& p, const char* src, char* dst) {
-    for (int64_t x = 0; x < p.count_x; ++x) {
-        const char* from = src + x * p.src_x;
-        char* to = dst + x * p.dst_x;
-        for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
-            if (p.ahead) __builtin_prefetch(from + p.ahead);
-            if constexpr (Streamed) {
-                for (int i = 0; i < Unit; i += vector_bytes) stream(to + i, load<Vector>(from + i));
-            } else {
-                std::memcpy(to, from, Unit);
+void copy_planes(const Plane& p, const char* src, char* dst) {
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t x = 0; x < p.count_x; ++x) {
+            const char* from = src + x * p.src_x;
+            char* to = dst + x * p.dst_x;
+            for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
+                if (p.ahead) __builtin_prefetch(from + p.ahead);
+                if constexpr (Streamed) {
+                    for (int i = 0; i < Unit; i += vector_bytes) stream(to + i, load<Vector>(from + i));
+                } else {
+                    std::memcpy(to, from, Unit);
+                }
             }
         }
     }
@@ -78,15 +79,17 @@ void copy_plane(const Plane& p, const char* src, char* dst) {
 
 // The same for units of any size.
 template <bool Streamed>
-void copy_plane_of_runs(const Plane& p, const char* src, char* dst) {
-    for (int64_t x = 0; x < p.count_x; ++x) {
-        for (int64_t y = 0; y < p.count_y; ++y) {
-            const char* from = src + x * p.src_x + y * p.src_y;
-            char* to = dst + x * p.dst_x + y * p.dst_y;
-            if constexpr (Streamed) {
-                stream_run(to, from, p.unit);
-            } else {
-                copy_run(to, from, p.unit);
+void copy_planes_of_runs(const Plane& p, const char* src, char* dst) {
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t x = 0; x < p.count_x; ++x) {
+            const char* from = src + x * p.src_x;
+            char* to = dst + x * p.dst_x;
+            for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) {
+                if constexpr (Streamed) {
+                    stream_run(to, from, p.unit);
+                } else {
+                    copy_run(to, from, p.unit);
+                }
             }
         }
     }

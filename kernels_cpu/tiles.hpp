@@ -1,13 +1,13 @@
-// Tiles: where the fastest axes differ, square tiles of 16-byte rows are transposed in registers.
+// Tiles: where the fastest axes differ, tiles of up to 16 rows of 16 bytes are transposed in registers.
 #pragma once
 
 #include "runs.hpp"
 
 namespace xascend {
 
-// Transposes 16 / LaneBytes rows of as many lanes. The address of an element is (row bits, lane bits); a round of
-// zips of row i with row i + half moves the top row bit to the bottom of the lane bits, so that log2(rows) rounds
-// exchange rows and lanes.
+// Transposes as many rows as a power of two. The address of an element is (row bits, lane bits); a round of zips of
+// row i with row i + half moves the top row bit to the bottom of the lane bits, so that log2(rows) rounds move all
+// row bits below the lane bits.
 template <class V, int Rows>
 inline void transpose(V (&row)[Rows]) {
     for (int round = 1; round < Rows; round *= 2) {
@@ -20,87 +20,139 @@ inline void transpose(V (&row)[Rows]) {
     }
 }
 
-// Reads 16 bytes, or fewer where the source ends earlier.
-template <class V>
-inline V load_up_to(const char* from, const char* end) {
-    if (end - from >= vector_bytes) return load<V>(from);
-    V value = {};
-    copy_short(reinterpret_cast<char*>(&value), from, end - from);
-    return value;
-}
-
-template <int Unit>
-constexpr int tile_rows = static_cast<int>(vector_bytes) / Unit;
-
-// A whole tile; src_y is between its rows in the source, dst_x between those in the destination.
-template <int Unit>
-inline void transpose_tile(const char* from, int64_t src_y, char* to, int64_t dst_x) {
-    typename Lanes<Unit>::vector row[tile_rows<Unit>];
-    for (int i = 0; i < tile_rows<Unit>; ++i) row[i] = load<typename Lanes<Unit>::vector>(from + i * src_y);
-    transpose(row);
-    for (int i = 0; i < tile_rows<Unit>; ++i) store(to + i * dst_x, row[i]);
-}
-
-// A tile of which only the first `used_x` columns and `used_y` rows of the source exist. Columns beyond are read
-// though not written, as long as they lie before the end of the source. What a row has too much may be stored where
-// a later row of the plane goes, before `spill_end`.
-template <int Unit>
-void transpose_edge(const Plane& p, const char* from, char* to, int64_t used_x, int64_t used_y, const char* spill_end) {
-    constexpr int rows = tile_rows<Unit>;
-    using V = typename Lanes<Unit>::vector;
-    V row[rows];
-    const bool inside = p.src_end - (from + std::max<int64_t>(0, (used_y - 1) * p.src_y)) >= vector_bytes;
-    if (inside && used_y == rows) {
-        const int64_t src_y = p.src_y;
-        for (int i = 0; i < rows; ++i) row[i] = load<V>(from + i * src_y);
-    } else if (inside) {
-        for (int i = 0; i < rows; ++i) row[i] = load<V>(from + std::min<int64_t>(i, used_y - 1) * p.src_y);
+// Reads the first bytes of a vector; the others are of no account.
+template <class V, int Bytes>
+inline V load_part(const char* from) {
+    if constexpr (Bytes == vector_bytes) {
+        return load<V>(from);
+    } else if constexpr (Bytes == 8) {
+        return reinterpret_cast<V>(Lanes<8>::vector{load<std::uint64_t>(from), 0});
     } else {
-        for (int i = 0; i < rows; ++i) row[i] = i < used_y ? load_up_to<V>(from + i * p.src_y, p.src_end) : V{};
+        return reinterpret_cast<V>(Lanes<4>::vector{load<std::uint32_t>(from), 0, 0, 0});
     }
-    transpose(row);
-    const int64_t dst_x = p.dst_x;
-    if (used_y == rows) spill_end = to + (used_x - 1) * dst_x + vector_bytes;
-    for (int i = 0; i < used_x; ++i, to += dst_x) {
-        if (spill_end - to >= vector_bytes) {
-            store(to, row[i]);
-        } else {
-            store_short(to, reinterpret_cast<Vector>(row[i]), used_y * Unit);
+}
+
+// Stores the part of a vector that is `Bytes` long and has `at` of its like before it.
+template <int Bytes, class V>
+inline void store_part(char* to, V value, int at) {
+    if constexpr (Bytes == vector_bytes) {
+        store(to, value);
+    } else if constexpr (Bytes == 8) {
+        store(to, std::uint64_t{reinterpret_cast<Lanes<8>::vector>(value)[at]});
+    } else {
+        store(to, std::uint32_t{reinterpret_cast<Lanes<4>::vector>(value)[at]});
+    }
+}
+
+// Transposes rows of which only the first `Bytes` are of account, and stores `Count` rows of `Result` bytes: while
+// vectors are not full, the lower zip of two has all of both.
+template <int Bytes, int Result, int Count, class V, int Rows>
+inline void transpose_and_store(V (&row)[Rows], char* to, int64_t dst_x) {
+    if constexpr (Bytes < vector_bytes && Rows > 1) {
+        V half[Rows / 2];
+        for (int i = 0; i < Rows / 2; ++i) half[i] = zip_lower(row[i], row[i + Rows / 2]);
+        transpose_and_store<2 * Bytes, Result, Count>(half, to, dst_x);
+    } else {
+        constexpr int parts = static_cast<int>(vector_bytes) / Result;
+        transpose(row);
+        for (int i = 0; i < Count; ++i) store_part<Result>(to + i * dst_x, row[i / parts], i % parts);
+    }
+}
+
+// Moves a tile of X columns and Y rows of the source; src_y is between its rows there, dst_x between its columns in the
+// destination. Rows are 4, 8 or 16 bytes on either side, or a single unit.
+template <int Unit, int Y, int X>
+inline void move_tile(const char* from, int64_t src_y, char* to, int64_t dst_x) {
+    using V = typename Lanes<Unit>::vector;
+    if constexpr (X == 1 || Y == 1) {
+        for (int x = 0; x < X; ++x) {
+            for (int y = 0; y < Y; ++y) std::memcpy(to + x * dst_x + y * Unit, from + x * Unit + y * src_y, Unit);
+        }
+    } else {
+        V row[Y];
+        for (int i = 0; i < Y; ++i) row[i] = load_part<V, X * Unit>(from + i * src_y);
+        transpose_and_store<X * Unit, Y * Unit, X>(row, to, dst_x);
+    }
+}
+
+// Tiles of one shape beside each other: where they begin in a plane, and how many.
+struct Tiles {
+    int64_t x, y, count_x, count_y;
+};
+
+template <int Unit, int Y, int X>
+void move_tiles(const Plane& p, const Tiles& tiles, const char* src, char* dst) {
+    const int64_t src_y = p.src_y, dst_x = p.dst_x;
+    src += tiles.x * Unit + tiles.y * src_y;
+    dst += tiles.x * dst_x + tiles.y * Unit;
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t x = 0; x < tiles.count_x; ++x) {
+            const char* from = src + x * X * Unit;
+            char* to = dst + x * X * dst_x;
+            for (int64_t y = 0; y < tiles.count_y; ++y, from += Y * src_y, to += Y * Unit) {
+                move_tile<Unit, Y, X>(from, src_y, to, dst_x);
+            }
         }
     }
 }
 
-// Transposes a plane with src_x == dst_y == Unit. The last tile of a row reaches back over the one before.
+constexpr int widths = 4;  // of tiles: a vector, half of one, a quarter, and one unit
+
 template <int Unit>
-void transpose_plane(const Plane& p, const char* src, char* dst) {
-    constexpr int64_t rows = tile_rows<Unit>;
-    const int64_t src_y = p.src_y, dst_x = p.dst_x, count_x = p.count_x, count_y = p.count_y;
-    const int64_t whole_y = count_y / rows * rows;
-    const bool is_packed = whole_y == 0 && dst_x == count_y * Unit;
-    const char* spill_end = is_packed ? dst + count_x * dst_x : dst;
-    const auto column = [&](int64_t x) {
-        const char* from = src + x * Unit;
-        char* to = dst + x * dst_x;
-        if (whole_y == 0) {
-            transpose_edge<Unit>(p, from, to, rows, count_y, spill_end);
-            return;
-        }
-        for (int64_t y = 0; y < whole_y; y += rows) {
-            transpose_tile<Unit>(from + y * src_y, src_y, to + y * Unit, dst_x);
-        }
-        if (whole_y == count_y) return;
-        const int64_t y = count_y - rows;
-        transpose_tile<Unit>(from + y * src_y, src_y, to + y * Unit, dst_x);
-    };
-    int64_t x = 0;
-    for (; x + rows <= count_x; x += rows) column(x);
-    if (x == count_x) return;
-    if (x > 0) {
-        column(count_x - rows);
-        return;
+constexpr int tile_width(int width) {
+    const int units = static_cast<int>(vector_bytes) / Unit >> width;
+    return width == widths - 1 || units < 1 ? 1 : units;
+}
+
+// `count` widths of one kind, from `at` on.
+struct Piece {
+    int64_t at, count;
+    int width;
+};
+
+// Cuts the indices below `count` into pieces, the widest first. Where some units are left, the last piece reaches back
+// over what has been moved already. Returns the number of pieces.
+template <int Unit>
+inline int cut(int64_t count, Piece (&pieces)[widths]) {
+    constexpr int narrowest = tile_width<Unit>(2) > 1 ? 2 : tile_width<Unit>(1) > 1 ? 1 : 0;
+    constexpr int64_t least = tile_width<Unit>(narrowest);
+    int n = 0;
+    int64_t at = 0;
+    for (int width = 0; width <= narrowest; ++width) {
+        const int64_t units = tile_width<Unit>(width), fitting = (count - at) / units;
+        if (fitting > 0) pieces[n++] = {at, fitting, width};
+        at += fitting * units;
     }
-    for (int64_t y = 0; y < count_y; y += rows) {
-        transpose_edge<Unit>(p, src + y * src_y, dst + y * Unit, count_x, std::min(rows, count_y - y), spill_end);
+    if (count - at > 1 && count >= least) {
+        pieces[n++] = {count - least, 1, narrowest};
+    } else if (at < count) {
+        pieces[n++] = {at, count - at, widths - 1};
+    }
+    return n;
+}
+
+// Transposes planes with src_x == dst_y == Unit.
+template <int Unit>
+void transpose_planes(const Plane& p, const char* src, char* dst) {
+    using Move = void (*)(const Plane&, const Tiles&, const char*, char*);
+    constexpr int full = tile_width<Unit>(0), half = tile_width<Unit>(1), quarter = tile_width<Unit>(2);
+    static constexpr Move moves[widths][widths] = {
+        {move_tiles<Unit, full, full>, move_tiles<Unit, full, half>, move_tiles<Unit, full, quarter>,
+         move_tiles<Unit, full, 1>},
+        {move_tiles<Unit, half, full>, move_tiles<Unit, half, half>, move_tiles<Unit, half, quarter>,
+         move_tiles<Unit, half, 1>},
+        {move_tiles<Unit, quarter, full>, move_tiles<Unit, quarter, half>, move_tiles<Unit, quarter, quarter>,
+         move_tiles<Unit, quarter, 1>},
+        {move_tiles<Unit, 1, full>, move_tiles<Unit, 1, half>, move_tiles<Unit, 1, quarter>, move_tiles<Unit, 1, 1>},
+    };
+    Piece along_x[widths], along_y[widths];
+    const int pieces_x = cut<Unit>(p.count_x, along_x), pieces_y = cut<Unit>(p.count_y, along_y);
+    for (int i = 0; i < pieces_x; ++i) {
+        const Piece& x = along_x[i];
+        for (int j = 0; j < pieces_y; ++j) {
+            const Piece& y = along_y[j];
+            moves[y.width][x.width](p, {x.at, y.at, x.count, y.count}, src, dst);
+        }
     }
 }
 

@@ -129,14 +129,13 @@ class Tiling {
 
     void turn(const int64_t* size, const Room& room) const {
         const int64_t across = size[column] * item_, down = size[row] * item_;
-        const char* end = room.rows + size[row] * across;
-        const Plane plane = {item_, across, down, item_, item_, size[column], size[row], end, 0};
+        const Plane plane = {item_, across, 0, down, item_, 0, item_, size[column], size[row], 1, 0};
         if (item_ == 1) {
-            transpose_plane<1>(plane, room.rows, room.turned);
+            transpose_planes<1>(plane, room.rows, room.turned);
         } else if (item_ == 2) {
-            transpose_plane<2>(plane, room.rows, room.turned);
+            transpose_planes<2>(plane, room.rows, room.turned);
         } else {
-            transpose_plane<4>(plane, room.rows, room.turned);
+            transpose_planes<4>(plane, room.rows, room.turned);
         }
     }
 

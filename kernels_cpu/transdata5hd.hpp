@@ -32,7 +32,7 @@ struct TransDataTo5HD {
 template <int Unit>
 inline void transpose_blocks(char* const* dst, int64_t dst_offset, const char* const* src, int64_t src_offset) {
     using V = typename Lanes<Unit>::vector;
-    constexpr int lanes = tile_rows<Unit>, tiles = entries / lanes, halves = Unit == 1 ? 1 : 2;
+    constexpr int lanes = tile_width<Unit>(0), tiles = entries / lanes, halves = Unit == 1 ? 1 : 2;
     for (int half = 0; half < halves; ++half) {
         for (int tile = 0; tile < tiles; ++tile) {
             V row[lanes];
