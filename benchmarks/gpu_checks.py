@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -207,17 +208,20 @@ def entries_of_sources() -> set[str]:
 
 
 @contextmanager
-def recorded_entries(cupy: Any, /) -> Iterator[set[str]]:
-    """Give a set that grows by each kernel that is compiled for the first time while the context lasts."""
-    raw_module, entries = cupy.RawModule, set()
+def recorded_entries(cupy: Any, /) -> Iterator[dict[str, float]]:
+    """Give a table of the kernels that are compiled while the context lasts, and the seconds that each takes."""
+    raw_module = cupy.RawModule
+    entries: dict[str, float] = {}
 
     class Recording:
         def __init__(self, **options: Any) -> None:
             self._module = raw_module(**options)
 
         def get_function(self, entry: str) -> Any:
-            entries.add(entry)
-            return self._module.get_function(entry)
+            start = time.perf_counter()
+            function = self._module.get_function(entry)  # which compiles, or finds what was compiled before
+            entries[entry] = entries.get(entry, 0.0) + time.perf_counter() - start
+            return function
 
     cupy.RawModule = Recording
     try:

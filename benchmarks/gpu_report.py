@@ -132,21 +132,19 @@ def facts_of(device: Cuda) -> dict[str, str]:
     version = runtime.runtimeGetVersion()
     return {
         "card": device_name(device),
-        "driver": _driver(device.number),
+        "driver": _driver(),
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         **describe(),
     }
 
 
-def _driver(number: int) -> str:
+def _driver() -> str:
     """Return the version that the driver's own tool tells."""
     tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return "not told"
-    command = [tool, "--query-gpu=driver_version", "--format=csv,noheader", f"--id={number}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else "not told"
+    command = [tool or "", "--query-gpu=driver_version", "--format=csv,noheader"]
+    done = tool and subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.split()[0] if done and done.stdout else "not told"
 
 
 def run(device: Cuda) -> Report:
@@ -156,8 +154,9 @@ def run(device: Cuda) -> Report:
     with device.current():
         with recorded_entries(device.xp) as seen:
             count, faults = find_faults(checks(device, "cuda"))
-        faults |= {f"kernel {name}": "no check reaches it" for name in sorted(entries_of_sources() - seen)}
-        print(f"{count} checks, {len(faults)} faults", heading(), sep="\n", flush=True)
+        faults |= {f"kernel {name}": "no check reaches it" for name in sorted(entries_of_sources() - set(seen))}
+        facts["compilation"] = f"{len(seen)} kernels in {sum(seen.values()):.1f} s, before anything is timed"
+        print(f"{count} checks, {len(faults)} faults; compiled {facts['compilation']}", heading(), sep="\n", flush=True)
         streamer, free = files_device.Cuda(device.number), files_device.free_bytes(device.number)
         rows, left_out, wrong = time_steps(steps(device.number, streamer, free), budget)
     return Report(facts, faults | wrong, count, tuple(rows), tuple(left_out))

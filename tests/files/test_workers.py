@@ -1,4 +1,4 @@
-"""The same result one task after the other, in threads, and on a Dask cluster; and devices that are not there."""
+"""The same result one task after the other, in threads, and on a Dask cluster."""
 
 from __future__ import annotations
 
