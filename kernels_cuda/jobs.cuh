@@ -31,10 +31,10 @@ struct Walk {
     uint8 order[max_dims];
 };
 
-// Which bits of a place in shared memory change others, so that threads find theirs in different banks: places of
-// one turn around the banks, 128 bytes, change places among themselves.
+// The number of a turn around the banks, 128 bytes, changes bits of the places in it, so that threads whose elements
+// are whole turns apart find them in different banks.
 struct Swizzle {
-    uint8 near_shift, near_mask, far_shift, far_mask;
+    int16 shift, mask;
 };
 
 struct Job {
@@ -111,9 +111,7 @@ XASCEND_INDEX Slot find_slot(const Walk& walk, uint32 number) {
 }
 
 // Where a byte of a tile lies in shared memory.
-XASCEND_INDEX int32 swizzled(int32 at, const Swizzle& by) {
-    return at ^ (at >> by.near_shift & by.near_mask) ^ (at >> by.far_shift & by.far_mask);
-}
+XASCEND_INDEX int32 swizzled(int32 at, const Swizzle& by) { return at ^ (at >> by.shift & by.mask); }
 
 // A row of a tile, seen from the indices that are not in it.
 struct Row {

@@ -3,6 +3,7 @@
 
 namespace xascend {
 
+using int16 = short;
 using int32 = int;
 using uint8 = unsigned char;
 using uint32 = unsigned int;

@@ -7,8 +7,7 @@ stay what they are in the whole tensor.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from cuda import harness
@@ -30,8 +29,6 @@ class Case:
     src: str
     dst: str
     efficiency: float  # of the sectors touched, at least
-    # Passes per access to shared memory, at most 1.15 but for these types there, or back (True).
-    ways: Mapping[tuple[str, bool], float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.src} {'x'.join(map(str, self.shape))}"
@@ -40,7 +37,7 @@ class Case:
 CASES = (
     Case("ND 4096 x 4096", (128, 4096), "ND", "FRACTAL_NZ", 0.95),
     Case("NCHW 16 x 256 x 56 x 56", (1, 64, 56, 56), "NCHW", "NC1HWC0", 0.95),
-    Case("OIHW 512 x 512 x 3 x 3", (64, 128, 3, 3), "NCHW", "FRACTAL_Z", 0.95, ways={("uint8", True): 1.17}),
+    Case("OIHW 512 x 512 x 3 x 3", (64, 128, 3, 3), "NCHW", "FRACTAL_Z", 0.95),
     Case("ND 4095 x 4083", (143, 4083), "ND", "FRACTAL_NZ", 0.80),
     Case("NCHW 8 x 100 x 35 x 35", (2, 100, 35, 35), "NCHW", "NC1HWC0", 0.80),
 )

@@ -34,6 +34,7 @@ PLAIN = tuple((word, ()) for word in WORDS)
 FILES = {
     "brcb.cu": (PLAIN[:4], (Entry("brcb_aligned", (2, 4, 8), WORDS), Entry("brcb_unaligned", (), ()))),
     "runs.cu": (PLAIN, (Entry("runs", (16,), (16,)),)),
+    "scatter.cu": (PLAIN, (Entry("scatter", (16,), WORDS),)),
     "tiles.cu": (PLAIN, (Entry("tiles_aligned", (16,), WORDS), Entry("tiles_shifted", (16,), (16,)))),
     "fixpipe.cu": (
         KINDS,

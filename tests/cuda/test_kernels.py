@@ -10,6 +10,7 @@ import numpy as np
 import pairs
 import pytest
 from cuda import harness
+from cuda.scattering import scattering
 from libraries import assert_same_bits, random_bits
 
 from xascend import _numpy
@@ -81,6 +82,33 @@ def test_groups(groups: int, c: int, cout: int) -> None:
     stored = check(plan_of(x, "NCHW", "FRACTAL_Z", groups=groups), x)
     assert_same_bits(check(plan_of(stored, "FRACTAL_Z", "NCHW", shape, groups=groups), stored), x)
     check(plan_of(stored, "FRACTAL_Z", "FRACTAL_NZ", shape, 8, groups), stored, orders=(False,))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+@pytest.mark.parametrize("shape", [(64, 128, 3, 3), (80, 96, 3, 3), (176, 32, 1, 5), (16, 64, 7, 7)])
+def test_weights_without_padding_are_scattered(shape: tuple[int, ...], dtype: str) -> None:
+    """In one tile and in many, the last of them smaller; by few blocks and by many."""
+    x = harness.aligned(random_bits(shape, dtype))
+    stored = check(plan_of(x, "NCHW", "FRACTAL_Z"), x, orders=())
+    back = plan_of(stored, "FRACTAL_Z", "NCHW", shape)
+    for blocks in (None, 2):
+        assert_same_bits(check(back, stored, blocks=blocks), x)
+    out = harness.aligned_empty(shape, x.dtype)
+    assert harness.convert(back, stored, out, np.zeros((), dtype)).kernels == {"scatter": 1}
+
+
+@pytest.mark.parametrize("dtype", BITS)
+@pytest.mark.parametrize(
+    ("shape", "dst"), [((2, 64, 36, 36), "NC1HWC0"), ((48, 64, 3, 3), "FRACTAL_Z"), ((2, 32, 8, 20), "NHWC")]
+)
+def test_what_may_be_scattered(shape: tuple[int, ...], dst: str, dtype: str) -> None:
+    x = harness.aligned(random_bits(shape, dtype))
+    with scattering():
+        stored = check(plan_of(x, "NCHW", dst), x)
+        back = plan_of(stored, dst, "NCHW", shape)
+        assert_same_bits(check(back, stored), x)
+        out = harness.aligned_empty(shape, x.dtype)
+        assert harness.convert(back, stored, out, np.zeros((), dtype)).kernels == {"scatter": 1}
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -185,5 +213,5 @@ def test_all_kernels_and_words_took_part() -> None:
                     )
                     launches = _launches.make_launches(plan, src_memory, dst_memory)
                     seen.update((each.kernel.entry, each.kernel.word) for each in launches)
-    assert {entry for entry, _ in seen} == {"runs", "tiles_aligned", "tiles_shifted"}
+    assert {entry for entry, _ in seen} == {"runs", "scatter", "tiles_aligned", "tiles_shifted"}
     assert {word for entry, word in seen if entry != "runs"} == {1, 2, 4, 8, 16}

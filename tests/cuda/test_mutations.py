@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda import harness
 from cuda.mutants import make_mutant
+from cuda.scattering import scattering
 from libraries import random_bits
 
 from xascend import _numpy
@@ -35,7 +36,21 @@ MUTATIONS = {
     "padding of the wrong bytes": ("jobs.cuh", "of[at / 4 % 4]", "of[0] >> 8"),
     "elements that do not carry over": ("tiles.cu", "                ++outer;\n", ""),
     "a row's end ignored": ("tiles.cu", "(x >= 0 && x + elements <= length)", "(x >= 0)"),
-    "places that two words share": ("jobs.cuh", "return at ^ (at >> by.near", "return at | (at >> by.near"),
+    "places that two words share": ("jobs.cuh", "return at ^ (at >> by", "return at | (at >> by"),
+    "scattering without the barrier before loading": ("scatter.cu", BARRIER + "        const Job", "        const Job"),
+    "scattering without the barrier after loading": (
+        "scatter.cu",
+        BARRIER + "        store_rows",
+        "        store_rows",
+    ),
+    "scattering without the barrier after storing": ("scatter.cu", BARRIER + "    }\n}", "    }\n}"),
+    "scattered elements that do not carry over": ("scatter.cu", "                ++outer;\n", ""),
+    "scattered rows that go on": ("scatter.cu", " || x >= nbytes", ""),
+    "scattered to the other's stride": (
+        "scatter.cu",
+        "inner * in.shared + outer * out",
+        "inner * out.shared + outer * in",
+    ),
     "rows on top of each other": ("jobs.cuh", "row.shared += i * dim.shared", "row.shared += i * 4"),
 }
 QUICK = {"tiles without the barrier after loading", "a stride of the wrong side", "the last word of a row left out"}
@@ -49,9 +64,22 @@ CASES = (
 )
 
 
+SCATTERED = (
+    ((80, 64, 3, 3), "NCHW", "FRACTAL_Z", "uint8"),
+    ((1, 32, 28, 36), "NCHW", "NC1HWC0", "float16"),
+)
+
+
 def is_caught(folder: Path) -> bool:
     """Run the cases, there and back, by the kernels of `folder`; say whether anything was wrong."""
-    for shape, src, dst, dtype in CASES:
+    if _is_caught(folder, CASES):
+        return True
+    with scattering():
+        return _is_caught(folder, SCATTERED)
+
+
+def _is_caught(folder: Path, cases: tuple) -> bool:
+    for shape, src, dst, dtype in cases:
         x = harness.aligned(random_bits(shape, dtype))
         there = plan_of(x, src, dst, None)
         stored = numpy_result(there, x)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from xascend._cuda._jobs import SECTOR, Job, Swizzle, Walk
+from xascend._cuda._jobs import SECTOR, Job, Kernel, Swizzle, Walk
 
 __all__ = ["choose_layout", "count_ways"]
 
@@ -23,39 +22,56 @@ _SAMPLES = (4, 64)  # warps that stand for all of a tile: for a first look, and 
 _NEAR = (16, 8, 4, 2)  # words of a row that follow each other before the next row's
 _PADS = (*range(9), 16)  # words between rows
 _PADS_SWIZZLED = (0, 2, 4, 8, 16)
+_PADS_SCATTERED = range(8)  # vectors between rows
+_VECTOR = 16  # bytes
 _TURN = 128  # bytes of one turn around the banks
 _GOOD = 1.05  # ways from which on looking further is not worth it
-_SMALL = 512  # words of a tile for which it is not either
+_SMALL = 512  # words of all tiles together for which it is not either
 
 
-def choose_layout(job: Job, row: int, load_word: int, store_word: int, most: int, /) -> Job | None:
+class _Layout(NamedTuple):
+    """How a tile lies in shared memory: the order of the stores, words between rows, and how places are swizzled.
+
+    Rows are those of the source, or, `scattered`, those of the destination, with 16 bytes between them for each `pad`.
+    """
+
+    near: int
+    pad: int
+    swizzle: Swizzle = Swizzle()
+    scattered: bool = False
+
+
+def choose_layout(job: Job, scattered: Job | None, row: int, words: tuple[int, int], most: int, /) -> Job | None:
     """Return `job` with places in shared memory, and an order of its stores, that keep threads off each other's banks.
 
-    `row` is the bytes of a row of the source; `job` has the strides inside rows already. None where its tiles need
-    more than `most` bytes.
+    Or else `scattered`, the same for the kernel that scatters. `row` is the bytes of a row of the source, `words` those
+    that are loaded and stored at once; `job` has the strides inside rows already. None where tiles need more than
+    `most` bytes.
     """
-    layout = _search(_shape_of(job), row, load_word, store_word, most)
-    return layout and _lay_out(job, row, load_word, *layout)
+    plain = _Layout(job.store.slots, 0)
+    is_small = job.store.total * job.tiles <= _SMALL and _lay_out(job, row, words[0], plain).shared <= most
+    layout = plain if is_small else _search(_shape_of(job), scattered and _shape_of(scattered), row, words, most)
+    return layout and _lay_out(scattered if scattered and layout.scattered else job, row, words[0], layout)
 
 
 @functools.lru_cache(maxsize=256)
-def _search(job: Job, row: int, load_word: int, store_word: int, most: int) -> tuple[int, int, Swizzle] | None:
+def _search(job: Job, scattered: Job | None, row: int, words: tuple[int, int], most: int) -> _Layout | None:
     slots = job.store.slots
-    plain = _lay_out(job, row, load_word, slots, 0, Swizzle())
-    if job.store.total <= _SMALL and plain.shared <= most:
-        return slots, 0, Swizzle()
-    pieces = (slots, *(near for near in _NEAR if near < slots and near * store_word >= SECTOR))
+    pieces = (slots, *(near for near in _NEAR if near < slots and near * words[1] >= SECTOR))
+    layouts = [(job, _Layout(near, pad, swizzle)) for near in pieces for swizzle, pad in _arrangements(words[0])]
+    if scattered:
+        layouts += [(scattered, _Layout(slots, pad, scattered=True)) for pad in _PADS_SCATTERED]
     best, fewest = None, math.inf
-    for near, (swizzle, pad) in itertools.product(pieces, _arrangements(load_word)):
-        candidate = _lay_out(job, row, load_word, near, pad, swizzle)
+    for laid_out, layout in layouts:
+        candidate = _lay_out(laid_out, row, words[0], layout)
         if candidate.shared > most:
             continue
         ways = 0.0
         for sample in _SAMPLES:
             if ways < fewest:
-                ways = count_ways(candidate, load_word, store_word, sample)
+                ways = count_ways(candidate, words, sample)
         if ways < fewest:
-            best, fewest = (near, pad, swizzle), ways
+            best, fewest = layout, ways
         if fewest < _GOOD:
             break
     return best
@@ -65,21 +81,13 @@ def _search(job: Job, row: int, load_word: int, store_word: int, most: int) -> t
 def _arrangements(load_word: int) -> tuple[tuple[Swizzle, int], ...]:
     """Return swizzles with words between rows, those first that suit most tiles.
 
-    The number of a turn around the banks changes the lowest bits of a word's number in it; where a turn holds rows of
-    several indices, a bit further up, which tells apart the indices of the next dimension, changes the bit above.
+    The low bits of the number of a turn around the banks change those of the numbers of the words in it.
     """
     shift = (_TURN // load_word).bit_length() - 1
-    near = [(shift, mask) for mask in (load_word * ((1 << bits) - 1) for bits in range(2, 6)) if mask < _TURN]
-    swizzles = [Swizzle(*some) for some in near]
-    swizzles += [
-        Swizzle(*some, some[0] + more, some[1] + load_word)
-        for some in near
-        for more in (1, 2, 3)
-        if some[1] + load_word < _TURN
-    ]
+    masks = [mask for mask in (load_word * ((1 << bits) - 1) for bits in range(2, 6)) if mask < _TURN]
     return (
         *((Swizzle(), pad) for pad in _PADS),
-        *((swizzle, pad) for swizzle in swizzles for pad in _PADS_SWIZZLED),
+        *((Swizzle(shift, mask), pad) for mask in masks for pad in _PADS_SWIZZLED),
     )
 
 
@@ -91,30 +99,48 @@ def _shape_of(job: Job) -> Job:
     return replace(job, src=job.src % SECTOR, dst=job.dst % SECTOR, dims=dims)
 
 
-def _lay_out(job: Job, row: int, load_word: int, near: int, pad: int, swizzle: Swizzle) -> Job:
-    """Return `job` with its rows one after the other, `pad` words apart."""
+def _lay_out(job: Job, row: int, load_word: int, layout: _Layout) -> Job:
+    """Return `job` with its rows one after the other."""
+    if layout.scattered:
+        return _lay_out_scattered(job, layout.pad)
     dims = list(job.dims)
-    pitch = (-(-row // load_word) + pad) * load_word
+    pitch = (-(-row // load_word) + layout.pad) * load_word
     for d in job.load.order:
         dims[d] = replace(dims[d], shared=pitch)
         pitch *= dims[d].extent
-    store = replace(job.store, near=near)
-    return replace(job, dims=tuple(dims), store=store, swizzle=swizzle, shared=-(-pitch // _TURN) * _TURN)
+    store = replace(job.store, near=layout.near)
+    shared = -(-pitch // _TURN) * _TURN
+    return replace(job, dims=tuple(dims), store=store, swizzle=layout.swizzle, shared=shared)
 
 
-def count_ways(job: Job, load_word: int, store_word: int, sample: int, /) -> float:
+def _lay_out_scattered(job: Job, pad: int) -> Job:
+    """Return the same job for the kernel that scatters: rows of the destination, as they lie there."""
+    dims, walk, element = list(job.dims), job.store, job.kernel.word
+    dims[walk.outer] = replace(dims[walk.outer], shared=walk.unit * element)
+    dims[walk.inner] = replace(dims[walk.inner], shared=element)
+    pitch = walk.slots * _VECTOR + pad * _VECTOR
+    for d in walk.order:
+        dims[d] = replace(dims[d], shared=pitch)
+        pitch *= dims[d].extent
+    return replace(job, kernel=Kernel("scatter.cu", "scatter", element), dims=tuple(dims), shared=pitch)
+
+
+def count_ways(job: Job, words: tuple[int, int], sample: int, /) -> float:
     """Return the average number of passes that an access to shared memory takes, 1 being the fewest.
 
     Counted for `sample` warps of a whole tile of a source and a destination that begin at a sector.
     """
-    element = job.kernel.word
-    requests = (
-        (_stores(job, load_word, sample), load_word if job.in_words else element, job.load.total),
-        (_loads(job, store_word, sample), element, job.store.total * (store_word // element)),
-    )
+    element, (load_word, store_word) = job.kernel.word, words
+    loaded, stored = job.load.total, job.store.total
+    if job.kernel.entry == "scatter":
+        stores = _element_places(job, job.load, load_word, sample), element, loaded * (load_word // element)
+        loads = _vector_places(job, sample), _VECTOR, stored
+    else:
+        stores = _word_places(job, load_word, sample), load_word if job.in_words else element, loaded
+        loads = _element_places(job, job.store, store_word, sample), element, stored * (store_word // element)
     passes = fewest = 0.0
-    for addresses, nbytes, count in requests:
-        passes += _passes(addresses, nbytes) * count * _groups(nbytes)
+    for places, nbytes, count in (stores, loads):
+        passes += _passes(places, nbytes) * count * _groups(nbytes)
         fewest += count * _groups(nbytes)
     return passes / fewest
 
@@ -142,8 +168,8 @@ def _slots(job: Job, walk: Walk, sample: int) -> tuple[Ints, Ints, dict[str, Int
     return slot, word, row
 
 
-def _stores(job: Job, load_word: int, sample: int) -> Ints:
-    """Return addresses in shared memory to which lanes store, -1 where they do not, as (requests, lanes)."""
+def _word_places(job: Job, load_word: int, sample: int) -> Ints:
+    """Return where lanes put words of the source's rows, -1 where they do not, as (requests, lanes)."""
     slot, word, row = _slots(job, job.load, sample)
     offset = word * load_word - (job.src + row["src"]) % SECTOR
     nbytes = job.load.unit * job.dims[job.load.outer].extent * job.kernel.word
@@ -154,12 +180,12 @@ def _stores(job: Job, load_word: int, sample: int) -> Ints:
     return np.where(inside, at, -1).reshape(-1, _WARP)
 
 
-def _loads(job: Job, store_word: int, sample: int) -> Ints:
-    """Return addresses in shared memory from which lanes load, one request per element of a word."""
-    slot, word, row = _slots(job, job.store, sample)
+def _element_places(job: Job, walk: Walk, nbytes: int, sample: int) -> Ints:
+    """Return where the elements of words of `nbytes` bytes lie, one request per element of a word."""
+    slot, word, row = _slots(job, walk, sample)
     element = job.kernel.word
-    elements = store_word // element
-    inner_dim, outer_dim = job.dims[job.store.inner], job.dims[job.store.outer]
+    elements = nbytes // element
+    inner_dim, outer_dim = job.dims[walk.inner], job.dims[walk.outer]
     x = word * elements
     if job.kernel.entry == "tiles_shifted":
         x -= (job.dst + row["dst"]) % SECTOR // element
@@ -167,13 +193,19 @@ def _loads(job: Job, store_word: int, sample: int) -> Ints:
     outer, inner = np.divmod(x, inner_dim.extent)
     at = row["shared"][:, None, :] + inner * inner_dim.shared + outer * outer_dim.shared
     at = _swizzled(at, job.swizzle)
-    length = job.store.unit * outer_dim.extent
-    at = np.where((slot < job.store.total)[:, None, :] & (x >= 0) & (x < length), at, -1)
+    length = walk.unit * outer_dim.extent
+    at = np.where((slot < walk.total)[:, None, :] & (x >= 0) & (x < length), at, -1)
     return at.reshape(-1, _WARP)
 
 
+def _vector_places(job: Job, sample: int) -> Ints:
+    """Return from where lanes take 16 bytes of the destination's rows."""
+    slot, word, row = _slots(job, job.store, sample)
+    return np.where(slot < job.store.total, row["shared"] + word * _VECTOR, -1)
+
+
 def _swizzled(at: Ints, by: Swizzle) -> Ints:
-    swizzled: Ints = at ^ (at >> by.near_shift & by.near_mask) ^ (at >> by.far_shift & by.far_mask)
+    swizzled: Ints = at ^ (at >> by.shift & by.mask)
     return swizzled
 
 

@@ -63,7 +63,7 @@ _JOB = np.dtype(
         ("dst", "i8"),
         ("first_tile", "u4"),
         ("dims", "i4"),
-        ("swizzle", "u1", 4),
+        ("swizzle", "i2", 2),
         ("in_words", "i4"),
         ("load", _WALK),
         ("store", _WALK),
@@ -130,12 +130,10 @@ class Walk:
 
 
 class Swizzle(NamedTuple):
-    """Which bits of a place in shared memory change others: see `swizzled` in ``jobs.cuh``."""
+    """How places in shared memory are exchanged: see `swizzled` in ``jobs.cuh``."""
 
-    near_shift: int = 0
-    near_mask: int = 0
-    far_shift: int = 0
-    far_mask: int = 0
+    shift: int = 0
+    mask: int = 0
 
 
 _PLAIN = Swizzle()

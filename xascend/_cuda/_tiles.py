@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xascend._cuda._banks import choose_layout
 from xascend._cuda._jobs import SECTOR, Dim, Job, Kernel, Walk
@@ -18,6 +18,7 @@ _TILE_UNALIGNED = 1 << 15  # longer rows, because both ends of each touch a sect
 _ROWS = (64, 128, 256, 512, 1024, 2048, 4096)  # bytes that rows grow to, step by step
 _VECTOR = 16
 _DST_AXES = 2  # along which a row of the destination may run
+_SCATTERED_AXES = 2  # along which one of the source may, whose elements are scattered
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +63,29 @@ def _job(move: Move, element: int, src: _Side, dst: _Side, budget: int) -> Job |
     extents = _extents(src, dst, element, budget // element)
     read, written = _rows(src, extents, element), _rows(dst, extents, element)
     load_word = max(4, element)
-    last = written.axes[-1]
-    is_whole = math.gcd(written.alignment, written.nbytes, written.nbytes // extents[last] * last.count) % _VECTOR == 0
+    is_whole = math.gcd(written.alignment, written.nbytes, _whole(written, extents)) % _VECTOR == 0
     store_word = _VECTOR if is_whole else load_word
     axes = tuple(dict.fromkeys((*dst.axes, *read.axes, *written.axes)))
-    job = Job(
-        Kernel("tiles.cu", "tiles_aligned" if is_whole else "tiles_shifted", element),
-        move.src,
-        move.dst,
-        tuple(Dim(a.src, a.dst, a.count, a.valid, extents[a], a.src if a in read.axes else 0) for a in axes),
-        _walk(axes, src, extents, read, load_word, is_whole=False),
-        _walk(axes, dst, extents, written, store_word, is_whole=is_whole),
-        in_words=math.gcd(read.alignment, read.nbytes) % load_word == 0,
-    )
-    return choose_layout(job, read.nbytes, load_word, store_word, _MOST)
+    stores = _walk(axes, dst, extents, written, store_word, is_whole=is_whole)
+
+    def with_loads(rows: _Rows) -> Job:
+        dims = (Dim(a.src, a.dst, a.count, a.valid, extents[a], a.src if a in rows.axes else 0) for a in axes)
+        return Job(
+            Kernel("tiles.cu", "tiles_aligned" if is_whole else "tiles_shifted", element),
+            move.src,
+            move.dst,
+            tuple(dims),
+            _walk(axes, src, extents, rows, load_word, is_whole=False),
+            stores,
+            in_words=math.gcd(rows.alignment, rows.nbytes) % load_word == 0,
+        )
+
+    scattered = None
+    if is_whole and all(axis.valid == axis.count for axis in axes):
+        short = _rows(replace(src, most=_SCATTERED_AXES), extents, element)
+        if short.alignment == SECTOR and math.gcd(short.nbytes, _whole(short, extents)) % load_word == 0:
+            scattered = with_loads(short)
+    return choose_layout(with_loads(read), scattered, read.nbytes, (load_word, store_word), _MOST)
 
 
 def _extents(src: _Side, dst: _Side, element: int, most: int) -> dict[Axis, int]:
@@ -133,6 +143,12 @@ def _rows(side: _Side, extents: Mapping[Axis, int], element: int) -> _Rows:
     steps = [side.strides[axis] for axis in side.axes if axis not in used]
     steps += [side.strides[axis] * extents[axis] for axis in used if extents[axis] < axis.count]
     return _Rows(tuple(used) or (_alone(element),), row, math.gcd(side.alignment, *steps))
+
+
+def _whole(rows: _Rows, extents: Mapping[Axis, int]) -> int:
+    """Return the bytes of a row that goes on to the end of its last axis."""
+    last = rows.axes[-1]
+    return rows.nbytes // extents[last] * last.count
 
 
 def _walk(
