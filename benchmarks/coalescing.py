@@ -21,7 +21,7 @@ Counted on the host, not timed on a GPU: written by `python benchmarks/coalescin
 
 Loads and stores: useful bytes / bytes of the 32-byte sectors that each instruction of a warp touches. Useful bytes of
 loads are the tensor's elements, so padding that shares their sectors counts against them; *at best* is what that
-leaves: of 100 8-bit channels, four lie in blocks of 32, a sector each, so that no kernel can do better than 100 / 128.
+leaves: the last 4 of 100 8-bit channels have a whole sector for each pixel, as any 32 have, which leaves 100 / 128.
 Ways: passes over the banks of shared memory per access, 1 being without conflicts. The shapes that are run are the
 whole ones cut down along axes that only repeat, with the same alignments, tails and tiles.
 
