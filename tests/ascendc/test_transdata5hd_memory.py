@@ -115,10 +115,11 @@ def test_foreign_buffers() -> None:
     apart = [np.frombuffer(raw, np.uint16, 256, offset) for offset in (512, 0)]
     ascendc.trans_data_to_5hd(cut(apart[0], SRC), cut(apart[1], SRC), ONCE)
 
-    crossing = np.frombuffer(raw, np.uint16, 256, 480)
     before = bytes(raw)
-    with pytest.raises(ValueError, match="share memory without a common owner"):
-        ascendc.trans_data_to_5hd(cut(crossing, SRC), cut(apart[1], SRC), ONCE)
+    for crossing in (np.frombuffer(raw, np.uint16, 256, 480), np.frombuffer(raw, np.uint16, 256, 512)):
+        source = np.frombuffer(raw, np.uint16, 272)  # reaches a block further than the instruction reads
+        with pytest.raises(ValueError, match="share memory without a common owner"):
+            ascendc.trans_data_to_5hd(cut(crossing, SRC), cut(source, SRC), ONCE)
     assert bytes(raw) == before
 
 
