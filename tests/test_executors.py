@@ -112,6 +112,13 @@ def test_a_slab_keeps_to_a_few_pages_of_the_source_and_is_worth_a_call() -> None
     assert _numpy._slab_first([], megabytes) == 0
 
 
+@pytest.mark.parametrize(("columns", "item"), [((1 << 31) - 1, "|V2147483647"), (1 << 31, "|u1")])
+def test_runs_too_long_for_an_item_of_numpy_stay_elements(columns: int, item: str) -> None:
+    plan = make_plan(as_format("src", "ND"), as_format("dst", "NZ"), (2, columns), None, 8, columns, 1)
+    (copy,) = _numpy._moves(plan, 1, (columns + 1, 1), (16 * columns, 16 * columns, columns, 1)).copies
+    assert copy.source.dtype.str == copy.target.dtype.str == item
+
+
 def test_without_the_native_library_numpy_arrays_take_the_numpy_executor(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
 

@@ -32,14 +32,18 @@ def _choose(x: Array, out: Array | None) -> tuple[str, dict[str, str], Array | N
             return "dask", dict.fromkeys(("native", "numpy"), why), None, None
         if _cuda.is_on_device(x):
             reason = _cuda.reason_unsupported(x, out)
-            return *(("agnostic", {"cuda": reason}) if reason else ("cuda", {})), None, None
+            if reason:
+                return "agnostic", {"cuda": reason}, None, None
+            return "cuda", {}, None, None
         source, target = _memory(x), None if out is None else _memory(out, is_written=True)
         if source is None or (target is None and out is not None):
             name = "x" if source is None else "out"
             why = f"`{name}` is not memory that NumPy can see, or a gradient is recorded"
             return "agnostic", {"native": why, "numpy": why}, None, None
     reason = _native.reason_unsupported()
-    return *(("numpy", {"native": reason}) if reason else ("native", {})), source, target
+    if reason:
+        return "numpy", {"native": reason}, source, target
+    return "native", {}, source, target
 
 
 def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Array | None, /) -> Array:

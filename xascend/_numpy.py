@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 Strides = tuple[int, ...]
 Dims = list[tuple[int, int, int]]
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: np.dtype("c16")}  # moved, never computed with
+_MAX_ITEM_BYTES = (1 << 31) - 1  # of NumPy
 _MIN_SLABBED_BYTES = 1 << 20  # caches hold what is smaller
 _MIN_SLAB_BYTES = 1 << 16  # one assignment takes as long as moving a few KiB
 _PAGE_BYTES = 1 << 12
@@ -114,7 +115,7 @@ def _moves(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides
     for src_offset, dst_offset, dims in strided_copies(plan.boxes, src_strides, dst_strides):
         nbytes = math.prod(count for count, _, _ in dims) * itemsize
         unit = word
-        if len(dims) > 1 and dims[-1][1:] == (itemsize, itemsize):
+        if len(dims) > 1 and dims[-1][1:] == (itemsize, itemsize) and dims[-1][0] * itemsize <= _MAX_ITEM_BYTES:
             unit = np.dtype(f"V{dims.pop()[0] * itemsize}")
         step = _slab_first(dims, nbytes)
         shape = tuple(count for count, _, _ in dims)
