@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from cuda import coalescing, instruction_coalescing  # noqa: E402 - from the tests' folder, put on the path above
+from cuda import coalescing, fixpipe_coalescing, instruction_coalescing  # noqa: E402 - from the tests' folder, put on the path above
 
 HEAD = """\
 Coalescing of the CUDA kernels
@@ -37,12 +37,20 @@ transposition moves half of each data block, so that half of each sector is the 
 |---|---|---|---|---|---|---|---|---|
 """
 
+FIXPIPE = """
+Fixpipe, with scalar modes; vector modes read the numbers of a tile's columns besides.
+
+| matrix | run as | layout | from | to | kernels | loads | stores | ways |
+|---|---|---|---|---|---|---|---|---|
+"""
+
 
 def main() -> None:
     """Print the tables and write them."""
+    text = HEAD + conversions() + INSTRUCTIONS + instructions() + FIXPIPE + fixpipes()
     target = ROOT / "benchmarks" / "results" / "coalescing.md"
     target.parent.mkdir(exist_ok=True)
-    target.write_text(HEAD + conversions() + INSTRUCTIONS + instructions(), encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
 
 
 def conversions() -> str:
@@ -69,6 +77,19 @@ def instructions() -> str:
         numbers = " | ".join(f"{n:.3f}" for n in (m.loads, m.stores, case.at_best, m.ways))
         rows.append(f"| {case.what} | {case.part} | {case.dtype} | {', '.join(m.kernels)} | {m.launches} | {numbers} |")
         print(rows[-1], flush=True)
+    return "\n".join(rows) + "\n"
+
+
+def fixpipes() -> str:
+    """Count Fixpipe; return rows of its table."""
+    rows = []
+    for case in fixpipe_coalescing.CASES:
+        for kind in fixpipe_coalescing.KINDS:
+            m = fixpipe_coalescing.measure(case, kind)
+            cells = (case.whole, f"{case.rows} x {case.columns}", case.name, *kind[1:], ", ".join(m.kernels))
+            numbers = (f"{n:.3f}" for n in (m.loads, m.stores, m.ways))
+            rows.append(f"| {' | '.join((*cells, *numbers))} |")
+            print(rows[-1], flush=True)
     return "\n".join(rows) + "\n"
 
 

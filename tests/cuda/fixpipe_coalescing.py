@@ -12,11 +12,11 @@ from cuda import harness, quantisers
 from libraries import assert_same_bits, numpy_dtype, random_bits
 from native.quantisers import rule_of
 
+from xascend._cuda._jobs import SECTOR
 from xascend.ascendc import CO2Layout, FixpipeParamsC310, _fixpipe_moves
 from xascend.ascendc._fixpipe_layouts import make_layout
 from xascend.quant._cuda_matrices import make_box_matrices
 
-SECTOR = 32
 KINDS = (
     ("REQ8", "int32", "int8"),
     ("F322F16", "float32", "float16"),

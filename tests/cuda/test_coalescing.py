@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cuda import coalescing, harness, instruction_coalescing
+from cuda import coalescing, fixpipe_coalescing, harness, instruction_coalescing
 
 
 @pytest.mark.parametrize("dtype", coalescing.DTYPES)
@@ -22,4 +22,14 @@ def test_instructions(case: instruction_coalescing.Case) -> None:
     measured = instruction_coalescing.measure(case)
     assert measured.loads >= 0.95 * case.at_best, measured
     assert measured.stores >= 0.95 * case.at_best, measured
+    assert measured.ways <= 1.15, measured
+
+
+@pytest.mark.parametrize("kind", fixpipe_coalescing.KINDS, ids="-".join)
+@pytest.mark.parametrize("case", fixpipe_coalescing.CASES, ids=str)
+def test_fixpipe(case: fixpipe_coalescing.Case, kind: tuple[str, str, str]) -> None:
+    harness.require_compiler()
+    measured = fixpipe_coalescing.measure(case, kind)
+    assert measured.loads >= case.efficiency, measured
+    assert measured.stores >= case.efficiency, measured
     assert measured.ways <= 1.15, measured
