@@ -23,9 +23,6 @@ constexpr int warp = 32;
 struct Matrices {
     int64 src, src_matrix, src_row, src_block;  // a block is 16 columns
     int64 dst, dst_matrix, dst_row, dst_group;  // a group is 2^group columns, beside each other
-    int64 entries;                              // of each table
-    Arithmetic arithmetic;
-    Column column;  // every column where there are no tables
     Divisor row_tiles, column_tiles;
     uint32 tiles;
     int32 rows, columns;  // of a matrix
@@ -139,20 +136,20 @@ XASCEND_INDEX int32 column_at(const Matrices& m, int32 column) {
 }
 
 // Reads a tile, four by four elements at a time; its columns become runs in shared memory.
-XASCEND_INSIDE void load_turned(const Matrices& m, const Place& place, const char* src, const char* tables,
-                                char* shared) {
+XASCEND_INSIDE void load_turned(const Matrices& m, const Numbers& numbers, const Place& place, const char* src,
+                                const char* tables, char* shared) {
     const int32 thread = static_cast<int32>(threadIdx.x), in_warp = thread % warp, number = thread / warp;
     const int32 column = 4 * (in_warp / 8 + (number >> (m.lanes - 3)) * 4);
     int32 row = 4 * (in_warp % 8 + (number & ((1 << (m.lanes - 3)) - 1)) * 8);
     const int32 count = smaller(4, m.columns - place.column - column), end = smaller(m.height, m.rows - place.row);
     if (row >= end || count <= 0) return;
     const Columns columns =
-        load_columns<Result>(m.column, m.arithmetic, tables, m.entries, place.column + column, 0);
+        load_columns<Result>(numbers, tables, place.column + column, 0);
     for (uint32 step = 0; row < end; row += 4 << m.lanes, step += depth) {
         const Quads x = load_quads(m, place, {place.row + row, place.column + column, 1, end - row, count}, src, step);
         Lanes<quad> made[depth];
 #pragma unroll
-        for (int i = 0; i < depth; ++i) made[i] = quantise<Source, Result>(x.of[i], columns, m.arithmetic);
+        for (int i = 0; i < depth; ++i) made[i] = quantise<Source, Result>(x.of[i], columns, numbers.all);
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
             Lanes<quad> turned = {};
@@ -184,11 +181,12 @@ XASCEND_INSIDE void store_turned(const Matrices& m, const Place& place, const ch
 }
 
 template <bool Aligned>
-XASCEND_INSIDE void turn_tiles(const Matrices& m, const char* src, char* dst, const char* tables, char* shared) {
+XASCEND_INSIDE void turn_tiles(const Matrices& m, const Numbers& numbers, const char* src, char* dst, const char* tables,
+                               char* shared) {
     const int32 width = 4 * static_cast<int32>(blockDim.x) >> m.lanes;
     for (uint32 number = blockIdx.x; number < m.tiles; number += gridDim.x) {
         const Place place = find_place(m, number, width);
-        load_turned(m, place, src, tables, shared);
+        load_turned(m, numbers, place, src, tables, shared);
         __syncthreads();
         if constexpr (Aligned) {
             store_turned(m, place, shared, dst, width);
@@ -210,14 +208,14 @@ XASCEND_INSIDE void turn_tiles(const Matrices& m, const char* src, char* dst, co
 // Every quad of the result begins at a multiple of its size.
 extern "C" __global__ void __launch_bounds__(256, 4)
 fixpipe_direct(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
-               const __grid_constant__ xascend::Matrices m) {
+               const __grid_constant__ xascend::Numbers numbers, const __grid_constant__ xascend::Matrices m) {
     using namespace xascend;
     uint32 step = 0;
     for (uint32 number = blockIdx.x; number < m.tiles; number += gridDim.x) {
         const Place place = find_place(m, number, 4 << m.lanes);
         Part part = find_part(m, place);
         if (part.rows <= 0 || part.columns <= 0) continue;
-        const Columns columns = load_columns<Result>(m.column, m.arithmetic, tables, m.entries, part.column, step);
+        const Columns columns = load_columns<Result>(numbers, tables, part.column, step);
         for (const int32 end = part.row + m.height; part.row < end && part.rows > 0; step += depth) {
             const Quads x = load_quads(m, place, part, src, step);
             char* to = dst + dst_at(m, place, part.row, part.column);
@@ -225,7 +223,7 @@ fixpipe_direct(const char* __restrict__ src, char* __restrict__ dst, const char*
             for (int i = 0; i < depth; ++i) {
                 const int32 row = i * part.down;
                 if (row >= part.rows) break;
-                const Lanes<quad> made = quantise<Source, Result>(x.of[i], columns, m.arithmetic);
+                const Lanes<quad> made = quantise<Source, Result>(x.of[i], columns, numbers.all);
                 store_quad(to + row * m.dst_row, made, part.columns, step + i);
             }
             part.row += depth * part.down;
@@ -237,7 +235,7 @@ fixpipe_direct(const char* __restrict__ src, char* __restrict__ dst, const char*
 // Rows of the result begin anywhere.
 extern "C" __global__ void __launch_bounds__(256, 4)
 fixpipe_rows(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
-             const __grid_constant__ xascend::Matrices m) {
+             const __grid_constant__ xascend::Numbers numbers, const __grid_constant__ xascend::Matrices m) {
     using namespace xascend;
     extern __shared__ uint4 shared_words[];
     char* shared = reinterpret_cast<char*>(shared_words);
@@ -247,10 +245,10 @@ fixpipe_rows(const char* __restrict__ src, char* __restrict__ dst, const char* _
         const Part part = find_part(m, place);
         if (part.rows > 0 && part.columns > 0) {
             const Quads x = load_quads(m, place, part, src, 0);
-            const Columns columns = load_columns<Result>(m.column, m.arithmetic, tables, m.entries, part.column, 0);
+            const Columns columns = load_columns<Result>(numbers, tables, part.column, 0);
 #pragma unroll
             for (int i = 0; i < depth; ++i) {
-                const Lanes<quad> made = quantise<Source, Result>(x.of[i], columns, m.arithmetic);
+                const Lanes<quad> made = quantise<Source, Result>(x.of[i], columns, numbers.all);
                 const uint32 slot = i * blockDim.x + threadIdx.x;
                 store_shared(shared + slot * quad, made, i);
             }
@@ -272,15 +270,15 @@ fixpipe_rows(const char* __restrict__ src, char* __restrict__ dst, const char* _
 // The elements of a column follow each other in the result, from a multiple of 16 bytes on.
 extern "C" __global__ void __launch_bounds__(256, 3)
 fixpipe_columns_aligned(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
-                        const __grid_constant__ xascend::Matrices m) {
+                        const __grid_constant__ xascend::Numbers numbers, const __grid_constant__ xascend::Matrices m) {
     extern __shared__ uint4 shared_words[];
-    xascend::turn_tiles<true>(m, src, dst, tables, reinterpret_cast<char*>(shared_words));
+    xascend::turn_tiles<true>(m, numbers, src, dst, tables, reinterpret_cast<char*>(shared_words));
 }
 
 // The same from anywhere on.
 extern "C" __global__ void __launch_bounds__(256, 3)
 fixpipe_columns_shifted(const char* __restrict__ src, char* __restrict__ dst, const char* __restrict__ tables,
-                        const __grid_constant__ xascend::Matrices m) {
+                        const __grid_constant__ xascend::Numbers numbers, const __grid_constant__ xascend::Matrices m) {
     extern __shared__ uint4 shared_words[];
-    xascend::turn_tiles<false>(m, src, dst, tables, reinterpret_cast<char*>(shared_words));
+    xascend::turn_tiles<false>(m, numbers, src, dst, tables, reinterpret_cast<char*>(shared_words));
 }

@@ -25,6 +25,13 @@ struct Column {
     int32 offset_and_shift;
 };
 
+// A rule: what all elements have in common, and the numbers of every column, unless there are tables of them.
+struct Numbers {
+    int64 entries;  // of each table
+    Arithmetic all;
+    Column alike;
+};
+
 XASCEND_INSIDE int32 within(int32 x, int32 low, int32 high) { return x < low ? low : x > high ? high : x; }
 
 XASCEND_INSIDE float at_least(float y, float floor) { return y < floor ? floor : y; }  // NaN stays
@@ -128,18 +135,18 @@ struct Columns {
     Column of[4];
 };
 
-// The numbers of the columns from `column` on: `alike` where there are no tables. The tables, of `entries`
-// entries each, follow one another in the order of `Column`; their entries are a multiple of four.
+// The numbers of the columns from `column` on. The tables follow one another in the order of `Column`; their entries are
+// a multiple of four.
 template <class Result>
-XASCEND_INSIDE Columns load_columns(const Column& alike, const Arithmetic& all, const char* tables, int64 entries,
-                                    int64 column, uint32 step) {
+XASCEND_INSIDE Columns load_columns(const Numbers& numbers, const char* tables, int64 column, uint32 step) {
+    const Column& alike = numbers.alike;
     Columns columns = {{alike, alike, alike, alike}};
     if (tables == nullptr) return columns;
     const char* at = tables + 4 * column;
     const Lanes<16> scale = load_global<16>(at, step);
-    const Lanes<16> slope = all.slopes ? load_global<16>(at + 4 * entries, step) : scale;
+    const Lanes<16> slope = numbers.all.slopes ? load_global<16>(at + 4 * numbers.entries, step) : scale;
     Lanes<16> offset_and_shift = {};
-    if (Result::bytes == 1 || all.shifts) offset_and_shift = load_global<16>(at + 8 * entries, step);
+    if (Result::bytes == 1 || numbers.all.shifts) offset_and_shift = load_global<16>(at + 8 * numbers.entries, step);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
         columns.of[j] = {__uint_as_float(scale.of[j]), __uint_as_float(slope.of[j]),

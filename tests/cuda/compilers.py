@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -18,9 +19,10 @@ from xascend._cuda._loader import read_source
 
 @dataclass(frozen=True)
 class Compiled:
-    """PTX of a kernel's file, and what the assembler says of its entries: bytes of stack and of spills."""
+    """A file as PTX and machine code, and what the assembler says of its entries: bytes of stack and of spills."""
 
     ptx: str
+    cubin: bytes
     stack: dict[str, int]
     spills: dict[str, int]
 
@@ -36,6 +38,22 @@ def find_compiler() -> Callable[[Kernel, int], Compiled]:
     if nvrtc.nvrtcVersion()[0] != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         pytest.skip("cuda-bindings finds no NVRTC")
     return _with_nvrtc
+
+
+def disassemble(compiled: Compiled) -> dict[str, str]:
+    """Return the instructions of every entry; skips the test where there is no disassembler."""
+    tool = shutil.which("nvdisasm")
+    package = importlib.util.find_spec("nvidia.cu13") if importlib.util.find_spec("nvidia") else None
+    for folder in () if package is None else package.submodule_search_locations:
+        tool = tool or shutil.which("nvdisasm", path=f"{folder}/bin")
+    if tool is None:
+        pytest.skip("no nvdisasm to read machine code with")
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(compiled.cubin)
+        file.flush()
+        made = subprocess.run([tool, file.name], capture_output=True, text=True, check=True)
+    parts = re.split(r"^\s*\.section\s+\.text\.(\w+),.*$", made.stdout, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def entry_ptx(compiled: Compiled, kernel: Kernel) -> str:
@@ -58,7 +76,8 @@ def _with_nvcc(kernel: Kernel, architecture: int) -> Compiled:
             check=False,
         )
         assert made.returncode == 0, made.stderr
-        return _read(source.with_suffix(".ptx").read_text(), made.stderr)
+        cubin = (Path(folder) / "made.cubin").read_bytes()
+        return _read(source.with_suffix(".ptx").read_text(), cubin, made.stderr)
 
 
 def _with_nvrtc(kernel: Kernel, architecture: int) -> Compiled:
@@ -74,7 +93,9 @@ def _with_nvrtc(kernel: Kernel, architecture: int) -> Compiled:
     assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode()
     ptx = b" " * _value(nvrtc, nvrtc.nvrtcGetPTXSize(program))
     _value(nvrtc, nvrtc.nvrtcGetPTX(program, ptx))
-    return _read(ptx.decode(), log.decode())
+    cubin = b" " * _value(nvrtc, nvrtc.nvrtcGetCUBINSize(program))
+    _value(nvrtc, nvrtc.nvrtcGetCUBIN(program, cubin))
+    return _read(ptx.decode(), cubin, log.decode())
 
 
 def _value(nvrtc, results):
@@ -83,9 +104,9 @@ def _value(nvrtc, results):
     return values[0] if values else None
 
 
-def _read(ptx: str, log: str) -> Compiled:
+def _read(ptx: str, cubin: bytes, log: str) -> Compiled:
     stack, spills = {}, {}
     pattern = r"properties for (\w+)\n\D*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
     for entry, frame, stores, loads in re.findall(pattern, log):
         stack[entry], spills[entry] = int(frame), int(stores) + int(loads)
-    return Compiled(ptx, stack, spills)
+    return Compiled(ptx, cubin, stack, spills)

@@ -41,11 +41,11 @@ def run(
     for some in matrices:
         for part in cut_columns(some, most):
             alignments = harness.memory_of(src).alignment, harness.memory_of(dst).alignment
-            launch = _cuda_launches.make_launch(rule, numbers, part, *alignments)
+            launch = _cuda_launches.make_launch(rule.source, rule.result, part, *alignments)
             table = 0 if tables is None else harness.address(tables) + 4 * part.first
             harness.run_kernel(
                 launch.kernel,
-                (harness.address(src), harness.address(dst), table, launch.matrices),
+                (harness.address(src), harness.address(dst), table, numbers.packed, launch.matrices),
                 [src] if tables is None else [src, tables],
                 [dst],
                 counts,

@@ -69,6 +69,20 @@ def test_no_spills_and_no_local_memory(compiler, file: str, word: int, macros: t
     check(compiler, file, word, macros, 90)
 
 
+@pytest.mark.parametrize(("word", "macros"), KINDS)
+def test_machine_code_of_fixpipe(compiler, word: int, macros: tuple) -> None:
+    """Products and sums are not fused, and 16 bytes are loaded and stored at once."""
+    _, entries = FILES["fixpipe.cu"]
+    code = compilers.disassemble(compiler(Kernel("fixpipe.cu", entries[0].name, word, macros), 90))
+    assert set(code) == {entry.name for entry in entries}
+    for entry in entries:
+        text = code[entry.name]
+        assert "FFMA" not in text
+        assert ".FTZ" not in text
+        assert ("LDG.E.128" in text) == (word in entry.loads)
+        assert ("STG.E.128" in text) == (word in entry.stores)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", [a for a in ARCHITECTURES if a != 90])
 @pytest.mark.parametrize("file", FILES)

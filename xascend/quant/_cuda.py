@@ -52,8 +52,8 @@ def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Itera
         tables = None if numbers.tables is None else as_device_array(numbers.tables, src)
         for some in matrices:
             for part in cut_columns(some):
-                launch = make_launch(rule, numbers, part, source_memory.alignment, target_memory.alignment)
+                launch = make_launch(rule.source, rule.result, part, source_memory.alignment, target_memory.alignment)
                 table = 0 if tables is None else address_of(tables) + _ENTRY_BYTES * part.first
-                arguments = (source, target, table, launch.matrices)
+                arguments = (source, target, table, numbers.packed, launch.matrices)
                 function = get_function(launch.kernel, device)
                 function((launch.blocks,), (THREADS,), arguments, shared_mem=launch.shared)

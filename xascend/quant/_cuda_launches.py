@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from xascend._cuda._launches import MAX_BLOCKS, THREADS
 from xascend.quant._cuda_matrices import BLOCK, QUAD, Four, Matrices
 from xascend.quant._rules import EIGHT_BITS, Rule
 
-__all__ = ["MATRICES", "Launch", "Numbers", "make_launch", "make_numbers"]
+__all__ = ["MATRICES", "NUMBERS", "Launch", "Numbers", "make_launch", "make_numbers"]
 
 _FILE = "fixpipe.cu"
 _SOURCES = {"float32": "FromFloat", "int32": "FromInt"}
@@ -31,7 +32,7 @@ _HALVES = {"float16": (0x477FE000, 0x47800000, 0x7E00), "bfloat16": (0x7F7F0000,
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 _DEPTH = 4  # quads of a thread
 _VECTOR = 16
-_ACROSS = 32  # quads of a tile's row where they are stored at once
+_ACROSS = 32  # quads of a tile's row that is stored at once; where it is not in one piece, those of a piece
 _ROW = 1 << 10  # bytes of results together where a tile goes through shared memory: both ends touch a sector in part
 _LANES = (3, 6)  # logarithms of the threads along the rows of a turned tile: in eights, so that banks do not conflict
 _TURNS = 4
@@ -51,13 +52,11 @@ _ARITHMETIC = np.dtype(
     ]
 )
 _COLUMN = np.dtype([("scale", "f4"), ("slope", "f4"), ("offset_and_shift", "i4")])
+NUMBERS = np.dtype([("entries", "i8"), ("all", _ARITHMETIC), ("alike", _COLUMN)])
 MATRICES = np.dtype(
     [
         ("src", "i8", 4),
         ("dst", "i8", 4),
-        ("entries", "i8"),
-        ("arithmetic", _ARITHMETIC),
-        ("column", _COLUMN),
         ("row_tiles", DIVISOR),
         ("column_tiles", DIVISOR),
         ("tiles", "u4"),
@@ -74,16 +73,18 @@ MATRICES = np.dtype(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """A rule as the kernels take it; `tables` has a row for each field of a column, or is None where all are alike."""
+    """A rule: `packed` goes to the kernel by value, after the address of `tables`: a row for each field of a column.
 
-    arithmetic: npt.NDArray[Any]
-    column: npt.NDArray[Any]
+    There are none where all columns are alike.
+    """
+
+    packed: npt.NDArray[Any]
     tables: npt.NDArray[np.float32] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
-    """One launch; `matrices` goes to the kernel by value, after the addresses of the arrays and of the tables."""
+    """One launch; `matrices` goes to the kernel by value, after the addresses of the arrays and the numbers."""
 
     kernel: Kernel
     blocks: int
@@ -93,16 +94,9 @@ class Launch:
 
 def make_numbers(rule: Rule, together: int = 1, /) -> Numbers:
     """Return the numbers of a rule, those of the columns `together` times in a row."""
-    arithmetic = np.zeros((), _ARITHMETIC)
-    arithmetic["floor"] = 0.0 if rule.relu and rule.slope is None else -np.inf
-    arithmetic["negative_zero"] = 1 << (8 * _RESULTS[rule.result][1] - 1) if rule.relu else 0
-    arithmetic["low"], arithmetic["high"] = EIGHT_BITS.get(rule.result, (0 if rule.relu else _INT32[0], _INT32[1]))
-    arithmetic["shifts"] = rule.shift is not None
-    arithmetic["slopes"] = rule.slope is not None
-    arithmetic["is_kept"] = not rule.relu
-    if rule.result in _HALVES:
-        saturated, infinity, nan = _HALVES[rule.result]
-        arithmetic["limit"], arithmetic["nan"] = (saturated, 0) if rule.saturate else (infinity, nan)
+    packed = np.zeros(1, NUMBERS)
+    record = packed[0]
+    _set_common(record["all"], rule)
     scale = np.ones(1, np.float32) if rule.scale is None else rule.scale
     slope = scale if rule.slope is None else rule.slope
     offset_and_shift = np.zeros(1, np.int32)
@@ -112,20 +106,32 @@ def make_numbers(rule: Rule, together: int = 1, /) -> Numbers:
         offset_and_shift = offset_and_shift + rule.shift
     fields = (scale, slope, offset_and_shift.astype(np.int32).view(np.float32))
     columns = max(field.size for field in fields)
-    column = np.zeros((), _COLUMN)
     if columns == 1:
-        column["scale"], column["slope"], column["offset_and_shift"] = scale[0], slope[0], offset_and_shift[0]
-        return Numbers(arithmetic, column, None)
+        record["alike"] = scale[0], slope[0], offset_and_shift[0]
+        return Numbers(packed, None)
     used = columns * together
     tables = np.zeros((len(fields), -(-used // QUAD) * QUAD), np.float32)
     for table, field in zip(tables, fields, strict=True):
         table[:used].reshape(together, columns)[...] = field
-    return Numbers(arithmetic, column, tables)
+    record["entries"] = tables.shape[1]
+    return Numbers(packed, tables)
 
 
-def make_launch(rule: Rule, numbers: Numbers, matrices: Matrices, src_align: int, dst_align: int, /) -> Launch:
+def _set_common(record: Any, rule: Rule) -> None:
+    low, high = EIGHT_BITS.get(rule.result, (0 if rule.relu else _INT32[0], _INT32[1]))
+    saturated, infinity, nan = _HALVES.get(rule.result, (0, 0, 0))
+    record["floor"] = 0.0 if rule.relu and rule.slope is None else -np.inf
+    record["limit"], record["nan"] = (saturated, 0) if rule.saturate else (infinity, nan)
+    record["negative_zero"] = 1 << (8 * _RESULTS[rule.result][1] - 1) if rule.relu else 0
+    record["low"], record["high"] = low, high
+    record["shifts"], record["slopes"] = rule.shift is not None, rule.slope is not None
+    record["is_kept"] = not rule.relu
+
+
+@functools.lru_cache(maxsize=256)
+def make_launch(source: str, result: str, matrices: Matrices, src_align: int, dst_align: int, /) -> Launch:
     """Return the launch for matrices of at most 2**28 columns in arrays whose addresses these powers of two divide."""
-    result, item = _RESULTS[rule.result]
+    converter, item = _RESULTS[result]
     src, dst = _bytes(matrices, matrices.src, BLOCK, 4), _bytes(matrices, matrices.dst, matrices.group, item)
     make_tiles = _make_turned_tiles if matrices.group == 1 else _make_row_tiles
     tiles = make_tiles(matrices, item, dst, dst_align)
@@ -136,13 +142,11 @@ def make_launch(rule: Rule, numbers: Numbers, matrices: Matrices, src_align: int
     packed = np.zeros(1, MATRICES)
     record = packed[0]
     record["src"], record["dst"] = src, dst
-    record["entries"] = 0 if numbers.tables is None else numbers.tables.shape[1]
-    record["arithmetic"], record["column"] = numbers.arithmetic, numbers.column
     record["row_tiles"], record["column_tiles"] = make_divisor(row_tiles), make_divisor(column_tiles)
     record["tiles"], record["rows"], record["columns"] = count, matrices.rows, matrices.columns
     record["group"], record["is_wide"] = _log2(matrices.group), math.gcd(src_align, *src) % _VECTOR == 0
     record["lanes"], record["height"], record["run"] = tiles.lanes, tiles.height, tiles.run
-    kernel = Kernel(_FILE, tiles.entry, item, (("SOURCE", _SOURCES[rule.source]), ("RESULT", result)))
+    kernel = Kernel(_FILE, tiles.entry, item, (("SOURCE", _SOURCES[source]), ("RESULT", converter)))
     return Launch(kernel, min(count, MAX_BLOCKS), tiles.shared, packed)
 
 
@@ -160,12 +164,14 @@ class _Tiles:
 
 def _make_row_tiles(matrices: Matrices, item: int, dst: tuple[int, ...], dst_align: int) -> _Tiles:
     is_direct = math.gcd(dst_align, *dst) % (QUAD * item) == 0
-    across = max(_ACROSS if is_direct else _ROW // (QUAD * item), THREADS >> _log2(matrices.rows))
+    is_one_run = matrices.dst[3] == matrices.group
+    across = _ROW // (QUAD * item) if not is_direct else _ACROSS if is_one_run else max(matrices.group, BLOCK) // QUAD
+    across = max(across, THREADS >> _log2(matrices.rows))
     lanes = min(_log2(-(-matrices.columns // QUAD)), _log2(across))
     height, width = _DEPTH * THREADS >> lanes, QUAD << lanes
     if is_direct:
         return _Tiles("fixpipe_direct", lanes, height * _turns(matrices, height, width), width, 0, 0)
-    run = lanes + 2 if matrices.dst[3] == matrices.group else min(_log2(matrices.group), lanes + 2)
+    run = lanes + 2 if is_one_run else min(_log2(matrices.group), lanes + 2)
     return _Tiles("fixpipe_rows", lanes, height, width, run, height * width * item)
 
 
