@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xascend import ascendc
-from xascend.ascendc import CFG_COLUMN_MAJOR, CFG_NZ, QuantMode
+from xascend.ascendc import CFG_COLUMN_MAJOR, CFG_NZ, CFG_ROW_MAJOR, QuantMode
 
 V220, C310 = ascendc.FixpipeParamsV220, ascendc.FixpipeParamsC310
 
@@ -152,24 +152,24 @@ def test_float_results_of_the_950(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "config", "empty"),
     [
-        V220(0, 16, 16, 16),
-        V220(16, 0, 16, 16),
-        V220(16, 16, 16, 16, nd_num=0),
-        C310(16, 16, 16, 16, nd_num=0),
-        C310(16, 16, 16, 16, dn_num=0),
-        ascendc.FixpipeParamsM300(0, 0, 0, 1),
+        (V220(0, 16, 16, 16), CFG_NZ, "n_size"),
+        (V220(0, 16, 16, 16), CFG_ROW_MAJOR, "n_size"),
+        (C310(0, 16, 16, 16), CFG_COLUMN_MAJOR, "n_size"),
+        (V220(16, 0, 16, 16), CFG_NZ, "m_size"),
+        (C310(16, 0, 16, 16), CFG_COLUMN_MAJOR, "m_size"),
+        (V220(16, 16, 16, 16, nd_num=0), CFG_ROW_MAJOR, "nd_num"),
+        (C310(16, 16, 16, 16, nd_num=0), CFG_ROW_MAJOR, "nd_num"),
+        (C310(16, 16, 16, 16, dn_num=0), CFG_COLUMN_MAJOR, "dn_num"),
+        (ascendc.FixpipeParamsM300(0, 0, 0, 1), CFG_NZ, "n_size"),
     ],
 )
-@pytest.mark.parametrize("config", [CFG_NZ, ascendc.CFG_ROW_MAJOR, CFG_COLUMN_MAJOR])
-def test_nothing_to_move(params: ascendc.FixpipeParamsV220, config: ascendc.FixpipeConfig) -> None:
+def test_nothing_to_move(params: ascendc.FixpipeParamsV220, config: ascendc.FixpipeConfig, empty: str) -> None:
     dst = np.full(4, 7, np.int16)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert ascendc.fixpipe(dst, None, params, config=config) is dst
-    assert [(w.category, str(w.message)) for w in caught] == [
-        (UserWarning, "`n_size`, `m_size` or the number of matrices is 0: nothing is moved")
-    ]
+    assert [(w.category, str(w.message)) for w in caught] == [(UserWarning, f"`{empty}` is 0: nothing is moved")]
     assert caught[0].filename == __file__
     assert dst.tolist() == [7] * 4

@@ -55,7 +55,7 @@ def test_ranges_with_several_matrices(field: str, high: int) -> None:
     for value in (1, high):
         V220(**(good | {field: value}))
     for value in (0, high + 1):
-        with pytest.raises(ValueError, match=rf"`{field}` must lie in \[1, {high}\], got {value}"):
+        with pytest.raises(ValueError, match=rf"`{field}` must lie in \[1, {high}\] where `nd_num` > 1, got {value}"):
             V220(**(good | {field: value}))
     C310(**(good | {field: 0}))
     C310(**(good | {"src_nd_stride": 65535}))
@@ -76,6 +76,14 @@ def test_ranges_with_several_matrices(field: str, high: int) -> None:
 def test_other_fields(make: Any, field: str, value: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         make(**(SIZES | {field: value}))
+
+
+@pytest.mark.parametrize("make", [V220, M300, M310, C310])
+@pytest.mark.parametrize("unit_flag", [2, 3])
+def test_channel_split_without_unit_flag(make: Any, unit_flag: int) -> None:
+    make(**SIZES, unit_flag=unit_flag)
+    with pytest.raises(ValueError, match=f"`unit_flag` must be 0 where `is_channel_split` is set, got {unit_flag}"):
+        make(**SIZES, is_channel_split=True, unit_flag=unit_flag)
 
 
 def test_layout_of_a_config() -> None:
@@ -113,6 +121,9 @@ ONLY_NZ = [
         "`nd_num` counts the matrices of NZ2ND, with NZ it must be 1, got 2",
     ),
     (p(C310, dn_num=2), "`dn_num` counts the matrices of NZ2DN, with NZ it must be 1, got 2"),
+    (p(nd_num=0), "`nd_num` counts the matrices of NZ2ND, with NZ it must be 1, got 0"),
+    (p(C310, dn_num=0), "`dn_num` counts the matrices of NZ2DN, with NZ it must be 1, got 0"),
+    (p(C310, dn_num=0, m_size=0), "`dn_num` counts the matrices of NZ2DN, with NZ it must be 1, got 0"),
 ]
 
 
@@ -131,6 +142,8 @@ def test_nz_layout(params: Any, match: str) -> None:
         (p(), CFG_COLUMN_MAJOR, TypeError, "`params` must be a FixpipeParamsC310 with `config` COLUMN_MAJOR, got Fix"),
         (p(C310, nd_num=2), CFG_COLUMN_MAJOR, ValueError, "`nd_num` counts the matrices of NZ2ND, with COLUMN_MAJOR"),
         (p(C310, dn_num=2), CFG_ROW_MAJOR, ValueError, "`dn_num` counts the matrices of NZ2DN, with ROW_MAJOR it must"),
+        (p(C310, dn_num=0), CFG_ROW_MAJOR, ValueError, "`dn_num` counts the matrices of NZ2DN, with ROW_MAJOR it must"),
+        (p(C310, nd_num=0), CFG_COLUMN_MAJOR, ValueError, "`nd_num` counts the matrices of NZ2ND, with COLUMN_MAJOR"),
         (p(C310, src_nz_c0_stride=0), CFG_COLUMN_MAJOR, ValueError, r"`src_nz_c0_stride` must lie in \[1, 65535\]"),
         (p(C310, src_nz_c0_stride=2, unit_flag=2), CFG_COLUMN_MAJOR, ValueError, "`unit_flag` must be 0 where `src_"),
         (p(), "NZ", TypeError, "`config` must be a FixpipeConfig, for instance ascendc.CFG_NZ, got 'NZ'"),
@@ -216,7 +229,7 @@ VALUE, TYPE, GAP = ValueError, TypeError, NotImplementedError
         ("float32", SRC.astype(np.float64), p(), {}, TYPE, "`src` must be float32 or int32, the cube unit's"),
         ("int32", INTS, p(is_channel_split=True), {"config": CFG_NZ}, TYPE, "`is_channel_split` takes float32 to fl"),
         ("float16", SRC, m("F322F16", is_channel_split=True), {"config": CFG_NZ}, TYPE, "takes float32 to float32"),
-        (ml_dtypes.int4, SRC, p(), {}, GAP, "`dst` of int4: the documents describe where 4-bit results"),
+        (ml_dtypes.int4, SRC, p(), {}, GAP, "`dst` of int4: the documents tell that 4-bit .*, but name no mode"),
         ("float32", SRC, m("QF322FP8_PRE"), {}, GAP, "`quant_pre` QF322FP8_PRE is not implemented"),
         ("int16", INTS, m("SHIFTS322S16"), {}, GAP, "`quant_pre` SHIFTS322S16 is not implemented"),
         # buffers
@@ -305,8 +318,46 @@ def test_products_and_dtypes(product: Product, supported: bool) -> None:
 
 
 def test_product_of_another_kind() -> None:
-    with pytest.raises(TypeError, match=r"`product` must be a member of ascendc\.Product, got 'A2'"):
-        ascendc.fixpipe(np.zeros(256, np.float32), SRC, p(), product="A2")
+    for params in (p(), p(n_size=0)):
+        with pytest.raises(TypeError, match=r"`product` must be a member of ascendc\.Product, got 'A2'"):
+            ascendc.fixpipe(np.zeros(256, np.float32), SRC, params, product="A2")
+
+
+@pytest.mark.parametrize(
+    ("product", "mode", "source", "result", "match"),
+    [
+        (Product.KIRIN_X90, "F322F16", "float32", "float16", None),
+        (Product.KIRIN_X90, "QF322B8_PRE", "float32", "int8", None),
+        (Product.KIRIN_X90, "NoQuant", "int32", "int32", None),
+        (Product.KIRIN_X90, "REQ8", "int32", "int8", "`src` must be float32 for `dst` of int8 on KIRIN_X90, got int32"),
+        (Product.KIRIN_X90, "DEQF16", "int32", "float16", "`src` must be float32 for `dst` of float16 on KIRIN_X90"),
+        (Product.KIRIN_X90, "F322BF16", "float32", "bfloat16", "fixpipe does not support bfloat16 on KIRIN_X90"),
+        (Product.KIRIN_X90, "QF322F16_PRE", "float32", "float16", "`quant_pre` QF322F16_PRE is of the 950 alone"),
+        (Product.KIRIN_9030, "F322F16", "float32", "float16", None),
+        (Product.KIRIN_9030, "DEQF16", "int32", "float16", "`src` must be float32 for `dst` of float16 on KIRIN_9030"),
+        (Product.KIRIN_9030, "QF322F16_PRE", "float32", "float16", "QF322F16_PRE is of the 950 alone, .* KIRIN_9030"),
+        (Product.ASCEND_950, "QF322F16_PRE", "float32", "float16", None),
+        (Product.ASCEND_950, "REQ8", "int32", "int8", None),
+    ],
+)
+def test_products_and_modes(product: Product, mode: str, source: str, result: str, match: str | None) -> None:
+    dst, src = np.ones(256, getattr(ml_dtypes, result, result)), np.zeros(256, source)
+    takes = mode not in ("NoQuant", "F322F16", "F322BF16")
+    params = p(C310, quant_pre=QuantMode[mode], deq_scalar=word() if takes else 0)
+    if match is None:
+        assert not ascendc.fixpipe(dst, src, params, product=product).any()
+        return
+    with pytest.raises(TypeError, match=match):
+        ascendc.fixpipe(dst, src, params, product=product)
+    assert dst.all()
+
+
+def test_columns_of_other_products() -> None:
+    dst = np.ones(256, np.float16)
+    params = p(C310, quant_pre=QuantMode.F322F16)
+    assert not ascendc.fixpipe(dst, SRC, params, config=CFG_COLUMN_MAJOR, product=Product.ASCEND_950).any()
+    with pytest.raises(TypeError, match="`config` COLUMN_MAJOR is of the 950 alone, got `product` KIRIN_X90"):
+        ascendc.fixpipe(dst, SRC, params, config=CFG_COLUMN_MAJOR, product=Product.KIRIN_X90)
 
 
 def test_row_major_results_may_begin_anywhere() -> None:

@@ -42,6 +42,12 @@ def test_reexported_beside_the_instructions() -> None:
     assert ascendc.QuantMode is QuantMode
 
 
+def test_gaps_of_8_bit_floats() -> None:
+    for name, text in (("QF322HIF8_PRE", "hifloat8 .*, which no array library has"), ("QF322FP8_PRE", "no public doc")):
+        with pytest.raises(NotImplementedError, match=f"`mode` {name} is not implemented: .*{text}"):
+            ascendc.requantize(np.zeros(4, np.float32), QuantMode[name], 0)
+
+
 @pytest.mark.parametrize("name", [prefix + gap for gap in GAPS for prefix in ("", "V")])
 def test_gaps_are_named(name: str) -> None:
     with pytest.raises(NotImplementedError, match=f"`mode` {name} is not implemented: .*(vendor|document)"):

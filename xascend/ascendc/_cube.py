@@ -45,8 +45,8 @@ def require_params(params: Any, kind: type) -> None:
 
 
 def require_addr_mode(value: Any) -> None:
-    """Raise unless `value` is 0 or 1; the vendor's tables also write it as false and true."""
-    if not isinstance(value, int | np.integer | np.bool):
+    """Raise unless `value` is 0 or 1; a flag is refused, as in every other field that is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"`addr_mode` must be 0 (upwards) or 1 (downwards), got {value!r}")
     if value not in (0, 1):
         raise ValueError(f"`addr_mode` must be 0 (upwards) or 1 (downwards), got {value}")

@@ -21,7 +21,7 @@ from xascend.quant._modes import Mode, mode_of
 from xascend.quant._requantize import read_column_words
 from xascend.quant._rules import Rule, make_rule, on_host
 
-__all__ = ["is_nothing", "plan_fixpipe"]
+__all__ = ["empty_count", "plan_fixpipe"]
 
 _SRC_ALIGNMENT = 64  # of the L0C buffer, in bytes
 _ROWS_NZ2ND = 8192  # of V220; the 950 has no limit of its own
@@ -35,10 +35,23 @@ _PARAMS = {
 }
 
 
-def is_nothing(params: FixpipeParams) -> bool:
-    """Say whether a count is 0, so that nothing is moved."""
-    counts = (params.n_size, params.m_size, params.nd_num)
-    return 0 in (*counts, params.dn_num) if isinstance(params, FixpipeParamsC310) else 0 in counts
+# Types of `src` for those of `dst` where a product has not all that the modes allow. The page on Fixpipe gives the
+# Kirins float32 results as 8-bit integers and halves alone; int32 comes with the list of types of `dst`.
+_SOURCES = {
+    Product.KIRIN_X90: {"int8": "float32", "float16": "float32", "int32": "int32"},
+    Product.KIRIN_9030: {"float16": "float32"},
+}
+
+
+def empty_count(params: FixpipeParams, layout: CO2Layout) -> str | None:
+    """Return the count that is 0, so that nothing is moved, or None; ValueError where another layout's is not 1."""
+    counts = {"nd_num": (params.nd_num, "NZ2ND", CO2Layout.ROW_MAJOR)}
+    if isinstance(params, FixpipeParamsC310):
+        counts["dn_num"] = (params.dn_num, "NZ2DN", CO2Layout.COLUMN_MAJOR)
+    for name, (count, move, own) in counts.items():
+        if layout is not own and count != 1:
+            raise ValueError(f"`{name}` counts the matrices of {move}, with {layout.name} it must be 1, got {count}")
+    return next((name for name in ("n_size", "m_size", *counts) if getattr(params, name) == 0), None)
 
 
 def plan_fixpipe(
@@ -60,7 +73,7 @@ def plan_fixpipe(
     require_writable("dst", dst)
     source, result = array_dtype(src, "src").name, array_dtype(dst, "dst").name
     _require_dtypes(params, row, source, result)
-    _require_product(params, product, result)
+    _require_product(params, layout, row, product, source, result)
     rule = make_rule(
         params.quant_pre,
         source,
@@ -99,19 +112,11 @@ def _require_combination(params: FixpipeParams, layout: CO2Layout, row: Mode) ->
         raise ValueError(f"`n_size` must be a multiple of {unit} in this NZ layout, got {params.n_size}")
     if layout is CO2Layout.ROW_MAJOR and is_v220 and params.m_size > _ROWS_NZ2ND:
         raise ValueError(f"`m_size` must lie in [0, {_ROWS_NZ2ND}] with NZ2ND, got {params.m_size}")
-    if layout is not CO2Layout.ROW_MAJOR and params.nd_num != 1:
-        raise ValueError(f"`nd_num` counts the matrices of NZ2ND, with {layout.name} it must be 1, got {params.nd_num}")
-    if isinstance(params, FixpipeParamsC310):
-        _require_nz2dn(params, layout)
+    if layout is CO2Layout.COLUMN_MAJOR and isinstance(params, FixpipeParamsC310):
+        _require_rows_apart(params)
 
 
-def _require_nz2dn(params: FixpipeParamsC310, layout: CO2Layout) -> None:
-    if layout is not CO2Layout.COLUMN_MAJOR:
-        if params.dn_num != 1:
-            raise ValueError(
-                f"`dn_num` counts the matrices of NZ2DN, with {layout.name} it must be 1, got {params.dn_num}"
-            )
-        return
+def _require_rows_apart(params: FixpipeParamsC310) -> None:
     if params.src_nz_c0_stride == 0:
         raise ValueError("`src_nz_c0_stride` must lie in [1, 65535] with NZ2DN, got 0")
     if params.unit_flag and params.src_nz_c0_stride != 1:
@@ -121,8 +126,8 @@ def _require_nz2dn(params: FixpipeParamsC310, layout: CO2Layout) -> None:
 def _require_dtypes(params: FixpipeParams, row: Mode, source: str, result: str) -> None:
     if result in ("int4", "uint4", "float4_e2m1fn"):
         raise NotImplementedError(
-            f"`dst` of {result}: the documents describe where 4-bit results go, blocks of 64 columns, but no mode "
-            "of Fixpipe makes them, nor its arithmetic"
+            f"`dst` of {result}: the documents tell that 4-bit results go to blocks of 64 columns, but name no mode of "
+            "Fixpipe that makes them, and describe no arithmetic for it"
         )
     if source not in ("float32", "int32"):
         raise TypeError(f"`src` must be float32 or int32, the cube unit's results, got {source}")
@@ -141,11 +146,21 @@ def _require_dtypes(params: FixpipeParams, row: Mode, source: str, result: str) 
         )
 
 
-def _require_product(params: FixpipeParams, product: Product | None, result: str) -> None:
+def _require_product(
+    params: FixpipeParams, layout: CO2Layout, row: Mode, product: Product | None, source: str, result: str
+) -> None:
+    if product is None:
+        return
     require_support("fixpipe", product, result)
     if product in _PARAMS and type(params) not in _PARAMS[product]:
         names = " or ".join(accepted.__name__ for accepted in _PARAMS[product])
         raise TypeError(f"`params` must be a {names} on {product.name}, got {type(params).__name__}")
+    if product is not Product.ASCEND_950 and (row.only_950 or layout is CO2Layout.COLUMN_MAJOR):
+        what = f"`quant_pre` {params.quant_pre.name}" if row.only_950 else f"`config` {layout.name}"
+        raise TypeError(f"{what} is of the 950 alone, got `product` {product.name}")
+    accepted_source = _SOURCES.get(product, {}).get(result, source)
+    if source != accepted_source:
+        raise TypeError(f"`src` must be {accepted_source} for `dst` of {result} on {product.name}, got {source}")
 
 
 def _read_words(dst: Any, params: FixpipeParams, row: Mode, quant_tensor: Any) -> Any:

@@ -112,7 +112,7 @@ class FixpipeParamsV220:
     deq_scalar : int, default 0
         The word of a scalar quantisation mode, see `pack_quant_param`; 0 with all other modes.
     nd_num : int, default 1
-        Matrices to move with NZ2ND, 0 to 65535; 0 does nothing.
+        Matrices to move with NZ2ND, 0 to 65535; 0 does nothing. 1 with NZ.
     src_nd_stride : int, default 0
         Distance between the source matrices, in fractals of 1024 bytes, 1 to 512 where there are several;
         ignored for one.
@@ -123,14 +123,14 @@ class FixpipeParamsV220:
     unit_flag : int, default 0
         0, 2 or 3. It concerns when the hardware moves the data, and has no effect here.
     is_channel_split : bool, default False
-        Write float32 NZ results in column blocks of 8.
+        Write float32 NZ results in column blocks of 8; not together with `unit_flag`.
 
     Raises
     ------
     TypeError
         If a field has a wrong type.
     ValueError
-        If a number is out of its range.
+        If a number is out of its range, or `unit_flag` is not 0 with `is_channel_split`.
 
     Notes
     -----
@@ -140,6 +140,7 @@ class FixpipeParamsV220:
       own check allow any number with NZ2ND, and so it is here.
     - `n_size`, `m_size` and `nd_num` 0: outside the range of the older edition, no operation in the newer one.
     - `src_nd_stride`: 0 is inside the newer edition's range, not inside the older one's or the check's.
+    - `is_channel_split` with `unit_flag`: the newer edition forbids it, the older one is silent.
 
     Examples
     --------
@@ -163,8 +164,7 @@ class FixpipeParamsV220:
     is_channel_split: bool = False
 
     def __post_init__(self) -> None:
-        several = isinstance(self.nd_num, int) and self.nd_num > 1
-        _require_fields(self, _RANGES_V220 | (_RANGES_V220_SEVERAL if several else {}))
+        _require_fields(self, _RANGES_V220)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class FixpipeParamsC310:
     quant_pre, deq_scalar : QuantMode, int
         As in `FixpipeParamsV220`. The words have no shift on the 950; its bits are ignored.
     nd_num : int, default 1
-        Matrices to move with NZ2ND, 0 to 65535; 0 does nothing.
+        Matrices to move with NZ2ND, 0 to 65535; 0 does nothing. 1 in the other layouts.
     src_nd_stride : int, default 0
         Distance between their sources, in rows of 16 elements, 0 to 65535; ignored for one matrix.
     dst_nd_stride : int, default 0
@@ -221,7 +221,7 @@ class FixpipeParamsC310:
     relu_en, unit_flag, is_channel_split : bool, int, bool
         As in `FixpipeParamsV220`.
     dn_num : int, default 1
-        Matrices to move with NZ2DN, 0 to 65535; 0 does nothing.
+        Matrices to move with NZ2DN, 0 to 65535; 0 does nothing. 1 in the other layouts.
     src_nz_matrix_stride : int, default 0
         Distance between their sources, in rows of 16 elements, 0 to 65535; ignored for one matrix.
     dst_dn_matrix_stride : int, default 0
@@ -235,7 +235,7 @@ class FixpipeParamsC310:
     TypeError
         If a field has a wrong type.
     ValueError
-        If a number is out of its range.
+        If a number is out of its range, or `unit_flag` is not 0 with `is_channel_split`.
 
     Notes
     -----
@@ -274,6 +274,8 @@ FixpipeParams: TypeAlias = FixpipeParamsV220 | FixpipeParamsC310
 
 def _require_fields(params: Any, ranges: dict[str, tuple[int, int]]) -> None:
     for name, (low, high) in ranges.items():
+        if name in _RANGES_V220_SEVERAL and isinstance(params, FixpipeParamsV220) and params.nd_num > 1:
+            require_in_range(name, getattr(params, name), *_RANGES_V220_SEVERAL[name], " where `nd_num` > 1")
         require_in_range(name, getattr(params, name), low, high)
     require_flag("relu_en", params.relu_en)
     require_flag("is_channel_split", params.is_channel_split)
@@ -282,3 +284,5 @@ def _require_fields(params: Any, ranges: dict[str, tuple[int, int]]) -> None:
     require_in_range("unit_flag", params.unit_flag, _UNIT_FLAGS[0], _UNIT_FLAGS[-1])
     if params.unit_flag not in _UNIT_FLAGS:
         raise ValueError(f"`unit_flag` must be one of {_UNIT_FLAGS}, got {params.unit_flag}")
+    if params.unit_flag and params.is_channel_split:
+        raise ValueError(f"`unit_flag` must be 0 where `is_channel_split` is set, got {params.unit_flag}")

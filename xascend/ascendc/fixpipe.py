@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from xascend._ranges import require_flag
-from xascend.ascendc._fixpipe_checks import is_nothing, plan_fixpipe
+from xascend.ascendc._fixpipe_checks import empty_count, plan_fixpipe
 from xascend.ascendc._fixpipe_moves import run_layout
 from xascend.ascendc._fixpipe_params import (
     CFG_COLUMN_MAJOR,
@@ -19,7 +19,7 @@ from xascend.ascendc._fixpipe_params import (
     FixpipeParamsM310,
     FixpipeParamsV220,
 )
-from xascend.ascendc.products import Product
+from xascend.ascendc.products import Product, require_product
 
 __all__ = [
     "CFG_COLUMN_MAJOR",
@@ -85,7 +85,8 @@ def fixpipe(
     saturate : bool, default False
         Saturating mode in place of INF/NAN mode, see `requantize`.
     product : Product, optional
-        Hold dtypes, modes and the class of `params` against what this product supports.
+        Hold dtypes, `quant_pre`, `config` and the class of `params` against what this product supports. Of the Kirins
+        the page tells dtypes alone: float32 to int8 (X90) and float16, and int32 as it is (X90).
 
     Returns
     -------
@@ -95,7 +96,8 @@ def fixpipe(
     Warns
     -----
     UserWarning
-        If `n_size`, `m_size` or the number of matrices is 0: nothing happens, and no array is looked at.
+        If `n_size`, `m_size` or the number of matrices that goes with `config` is 0: nothing happens, and no array is
+        looked at.
 
     Raises
     ------
@@ -104,9 +106,10 @@ def fixpipe(
         words, with `is_channel_split` or with `product`; or the class of `params` does not go with `config`,
         `quant_pre` or `product`.
     ValueError
-        If sizes or strides are out of the range of `config`; words or slopes are missing, superfluous or not one for
-        each column; words differ in their sign bit, or a multiplier is NaN, infinite or subnormal; an array is not 1-D
-        and contiguous, read-only, too short or not aligned; or what is written would overlap. Nothing is written then.
+        If sizes, strides or numbers of matrices are out of the range of `config`; words or slopes are missing,
+        superfluous or not one for each column; words differ in their sign bit, or a multiplier is NaN, infinite or
+        subnormal; an array is not 1-D and contiguous, read-only, too short or not aligned; or what is written would
+        overlap. Nothing is written then.
     NotImplementedError
         If no public document settles what a mode or a dtype does: see `QuantMode`; 4-bit results; `relu_tensor` with
         int32 results.
@@ -120,8 +123,6 @@ def fixpipe(
     - Channel merge: the page says that the last 16 columns stay as they are when 16 columns are left over, not
       where they go; they go where the next merged block would begin.
     - The older edition does not mention the channel merge; by the newer one it happens always.
-    - The newer edition asks that channel split and `unit_flag` are not used together. `unit_flag` concerns the time of
-      the move alone, so the two are not held against each other here.
     - Overlapping writes are undefined for the hardware and refused here.
     - 4-bit results: one page gives their blocks of 64 columns, but no mode of Fixpipe produces them.
     - ReLU: the page says ``max(0, x)``, here 0 for -inf too. With `relu_tensor` every element is multiplied, so that
@@ -147,8 +148,11 @@ def fixpipe(
     if not isinstance(config, FixpipeConfig):
         raise TypeError(f"`config` must be a FixpipeConfig, for instance ascendc.CFG_NZ, got {config!r}")
     require_flag("saturate", saturate)
-    if is_nothing(params):
-        warnings.warn("`n_size`, `m_size` or the number of matrices is 0: nothing is moved", UserWarning, stacklevel=2)
+    if product is not None:
+        require_product(product)
+    empty = empty_count(params, config.format)
+    if empty is not None:
+        warnings.warn(f"`{empty}` is 0: nothing is moved", UserWarning, stacklevel=2)
         return dst
     layout, rule = plan_fixpipe(dst, src, params, config.format, quant_tensor, relu_tensor, bool(saturate), product)
     run_layout(dst, src, layout, rule)

@@ -92,8 +92,8 @@ def load_data(dst: Any, src: Any, params: LoadData2dParams) -> Any:
         Contiguous stretch of L0A or L0B that begins at a multiple of 512 bytes of it; written in place.
     src : array, shape ``(elements,)``
         Contiguous stretch of L1 that begins at a multiple of 32 bytes of it, of the library, device and dtype of
-        `dst`; no memory in common with the fractals that are written. 4-bit types may come one value in a byte
-        (``ml_dtypes.int4``) or packed (``uint8``).
+        `dst`; no memory in common with `dst` up to the last fractal that is written, gaps included. 4-bit types
+        may come one value in a byte (``ml_dtypes.int4``) or packed (``uint8``).
     params : LoadData2dParams
         Fractals to read, and where to put them.
 

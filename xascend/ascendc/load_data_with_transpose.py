@@ -97,8 +97,8 @@ def load_data_with_transpose(dst: Any, src: Any, params: LoadData2dTransposePara
         Contiguous stretch of L0A or L0B that begins at a multiple of 512 bytes of it; written in place.
     src : array, shape ``(elements,)``
         Contiguous stretch of L1 that begins at a multiple of 32 bytes of it, of the library, device and dtype of
-        `dst`; no memory in common with the fractals that are written. 4-bit types come one value in a byte
-        (``ml_dtypes.int4``); a packed array would be taken for an 8-bit type.
+        `dst`; no memory in common with `dst` up to the last fractal that is written, gaps included. 4-bit types
+        come one value in a byte (``ml_dtypes.int4``); a packed array would be taken for an 8-bit type.
     params : LoadData2dTransposeParams
         Blocks to read, and where to put their fractals.
 

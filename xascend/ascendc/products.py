@@ -7,7 +7,7 @@ from typing import Any
 
 from xascend._dtypes import resolve_dtype
 
-__all__ = ["Product", "require_support", "support_table", "supports"]
+__all__ = ["Product", "require_product", "require_support", "support_table", "supports"]
 
 
 class Product(Enum):
@@ -144,9 +144,14 @@ def supports(op: str, product: Product, dtype: Any) -> bool:
     >>> ascendc.supports("trans_data_to_5hd", ascendc.Product.ATLAS_TRAINING, "float32")
     False
     """
+    require_product(product)
+    return resolve_dtype(dtype).name in support_table(op)[product]
+
+
+def require_product(product: Any) -> None:
+    """Raise TypeError unless this is a product."""
     if not isinstance(product, Product):
         raise TypeError(f"`product` must be a member of ascendc.Product, got {product!r}")
-    return resolve_dtype(dtype).name in support_table(op)[product]
 
 
 def require_support(op: str, product: Product | None, dtype_name: str) -> None:

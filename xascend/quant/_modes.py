@@ -27,8 +27,9 @@ class QuantMode(IntEnum):
     ========================  ==================  =========================  =============================
 
     The remaining members can be named, but using one raises NotImplementedError: ``(V)QF322F32_PRE`` (the vendor
-    promises an error of one in a thousand only), ``(V)QF322FP8_PRE`` and ``(V)QF322HIF8_PRE`` (no document
-    gives their arithmetic) and ``(V)SHIFTS322S16`` (in a simulator alone).
+    promises an error of one in a thousand only), ``(V)QF322FP8_PRE`` (no document gives its rounding),
+    ``(V)QF322HIF8_PRE`` (half is rounded away from zero, to hifloat8, which no array library has) and
+    ``(V)SHIFTS322S16`` (in a simulator alone).
 
     Notes
     -----
@@ -84,7 +85,8 @@ class Mode:
 
 _B8 = ("int8", "uint8")
 _F32 = "the vendor promises an error of one in a thousand only, so there are no bits to reproduce"
-_F8 = "no public document gives the rounding of its results"
+_FP8 = "no public document gives the rounding of its results"
+_HIF8 = "its results are of the vendor's hifloat8 (half is rounded away from zero), which no array library has"
 _SHIFT = "its arithmetic is in a simulator alone, no public document describes it"
 
 MODES = {
@@ -105,10 +107,10 @@ MODES = {
     QuantMode.VQS322BF16_PRE: Mode({"int32": ("bfloat16",)}, words=1, only_950=True),
     QuantMode.QF322F32_PRE: Mode({}, gap=_F32),
     QuantMode.VQF322F32_PRE: Mode({}, gap=_F32),
-    QuantMode.QF322FP8_PRE: Mode({}, gap=_F8),
-    QuantMode.VQF322FP8_PRE: Mode({}, gap=_F8),
-    QuantMode.QF322HIF8_PRE: Mode({}, gap=_F8),
-    QuantMode.VQF322HIF8_PRE: Mode({}, gap=_F8),
+    QuantMode.QF322FP8_PRE: Mode({}, gap=_FP8),
+    QuantMode.VQF322FP8_PRE: Mode({}, gap=_FP8),
+    QuantMode.QF322HIF8_PRE: Mode({}, gap=_HIF8),
+    QuantMode.VQF322HIF8_PRE: Mode({}, gap=_HIF8),
     QuantMode.SHIFTS322S16: Mode({}, gap=_SHIFT),
     QuantMode.VSHIFTS322S16: Mode({}, gap=_SHIFT),
 }
