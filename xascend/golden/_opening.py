@@ -24,14 +24,14 @@ _TELLING = (".npy", ".npz", ".safetensors")
 
 def is_raw(path: Path, /) -> bool:
     """Say whether a file is bytes alone, without a header and without a record of a conversion."""
-    require_file(path)
+    _require_file(path)
     if path.suffix in _TELLING:
         return False
     record = read_sidecar(path)
     return record is None or not record.tensors
 
 
-def require_file(path: Path, /) -> None:
+def _require_file(path: Path, /) -> None:
     """Raise OSError unless a file is there: a missing one is told as such, before anything about types."""
     path.stat()
     if path.is_dir():
