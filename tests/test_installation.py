@@ -96,9 +96,9 @@ class Workplace:
         assert done.returncode == 0, done.stderr + done.stdout
         return python
 
-    def use(self, python: Path, *flags: str) -> Use:
+    def use(self, python: Path) -> Use:
         """Convert something there and back, and return what the package tells."""
-        done = self.run(python, "-W", "error", *flags, "-c", USE)
+        done = self.run(python, "-W", "error", "-c", USE)
         assert done.returncode == 0, done.stderr
         file, native, library, reason, executor = done.stdout.splitlines()
         return Use(Path(file), native == "True", library, reason, executor)
