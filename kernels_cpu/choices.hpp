@@ -16,16 +16,16 @@ constexpr int64_t stage_source_row = 1 << 10;
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
 constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 constexpr int64_t short_row = 1 << 10;    // of the source: ends before a prefetcher has found it
-constexpr int64_t open_lines = 4;         // that a processor surely puts together at the same time
+constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
 
 inline void Job::prepare(bool may_stream) {
     for (int i = 0; i < count; ++i) parts[i].choose_plane();
     fit_blocks(256, 512, block_limit);
     streams_ = may_stream && result_row() >= 4 * line_bytes;
-    staged_ = streams_ ? !is_direct() : scatters();
+    staged_ = streams_ ? !is_direct() : collides();
     if (streams_ && staged_) {
         fit_blocks(stage_source_row, stage_row, stage_limit);
-        if (!is_aligned()) fit_blocks(stage_source_row, 2 * stage_row, 2 * stage_limit);  // fewer ends of rows
+        if (!is_aligned()) fit_blocks(stage_source_row, 4 * stage_row, 4 * stage_limit);  // fewer ends of rows
     }
     gathers_ = count == 1 && parts->transposes() && parts->source_row() < short_row && aliases();
     choose_order();
@@ -38,14 +38,15 @@ inline void Job::prepare(bool may_stream) {
     }
 }
 
-// Lets a block grow along neighbours in the destination, and then in the source, to the wanted bytes in a row.
+// Lets a block grow along neighbours in the destination, and then in the source, to the wanted bytes in a row, or twice
+// as many where nothing is left then.
 inline void Job::choose_blocks(int64_t src_target, int64_t dst_target) {
     Part& part = *parts;
     const int64_t step = part.transposes() ? vector_bytes / part.unit : 1;  // whole tiles
     for (int d = 0; d < part.dims; ++d) part.dim[d].block = d < shared ? 1 : part.dim[d].count;
     const auto grow = [&](Dim& dim, int64_t least) {
         least = (least + step - 1) / step * step;
-        dim.block = std::min(dim.count, std::max(dim.block, least));
+        dim.block = dim.count <= 2 * least ? dim.count : std::max(dim.block, least);
         return dim.block == dim.count;
     };
     int64_t row = extent;
@@ -107,11 +108,11 @@ inline bool Job::is_direct() {
     return std::abs(parts->y()->src) >= page_bytes && is_aligned();
 }
 
-// Whether a tile's rows lie on more lines than the processor holds open for stores.
-inline bool Job::scatters() const {
+// Whether a tile's rows push each other out of a cache, because they lie a multiple of 2 KiB apart.
+inline bool Job::collides() const {
     if (!parts->transposes()) return false;
-    const int64_t apart = parts->x()->dst;
-    return apart != parts->y()->block * parts->unit || vector_bytes / parts->unit * apart > open_lines * line_bytes;
+    const int64_t rows = vector_bytes / parts->unit;
+    return rows > cache_ways && rows <= parts->x()->block && parts->x()->dst % 2048 == 0;
 }
 
 // Bytes of a block that follow each other in the destination.

@@ -76,10 +76,6 @@ class Part {
         for (int d = dims - 2; d >= 0; --d) {
             if (x_ < 0 || std::abs(dim[d].src) < std::abs(dim[x_].src)) x_ = d;
         }
-        for (int d = 0; d < dims; ++d) {
-            if (d != x_ && d != y_) around_[around_count_++] = d;
-        }
-        if (around_count_ > 0) z_ = around_[--around_count_];
     }
     bool transposes() const {
         return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit;
@@ -87,9 +83,15 @@ class Part {
     Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
 
-    // With `streamed`, stores of 16 bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
+    // The kernel's z is the longest of the other dimensions of a block. With `streamed`, stores of 16 bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
     void choose_kernel(bool streamed, bool in_source_order) {
         in_source_order_ = in_source_order && !transposes();
+        for (int d = 0; d < dims; ++d) {
+            if (d != x_ && d != y_ && (z_ < 0 || dim[d].block >= dim[z_].block)) z_ = d;
+        }
+        for (int d = 0; d < dims; ++d) {
+            if (d != x_ && d != y_ && d != z_) around_[around_count_++] = d;
+        }
         const bool tiles = transposes();
         switch (unit) {
 #define XASCEND_UNIT(n)                                              \
