@@ -142,9 +142,11 @@ def facts_of(device: Cuda) -> dict[str, str]:
 def _driver() -> str:
     """Return the version that the driver's own tool tells."""
     tool = shutil.which("nvidia-smi")
-    command = [tool or "", "--query-gpu=driver_version", "--format=csv,noheader"]
-    done = tool and subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.split()[0] if done and done.stdout else "not told"
+    if tool is None:
+        return "not told"
+    command = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return told[0] if told else "not told"
 
 
 def run(device: Cuda) -> Report:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from gpu_streaming import time_streaming
 
-import xascend as xa
 from xascend import ascendc
-from xascend._plan import make_plan
 from xascend.bench import SIZES, CaseResult
 from xascend.bench._cases import FAMILIES, Case
 from xascend.bench._devices import Cuda
 from xascend.bench._devices import Device as Place
 from xascend.bench._measure import measure
-from xascend.files.streaming import LANES, Device, Pipeline, cut
-from xascend.formats import as_format
+from xascend.files.streaming import Device
 
 __all__ = ["Queued", "Ratio", "Row", "Step", "fixpipe_rows", "layout_row", "steps", "streaming_rows"]
 
@@ -200,64 +197,16 @@ def _in_turn(device: Place, *calls: Callable[[], Any]) -> tuple[list[float], ...
 
 
 def streaming_rows(device: Device, name: str, nbytes: int, device_memory: int = 1 << 30) -> Iterator[Row]:
-    """Yield the rate at which a host tensor passes through the device, against copies of pinned memory alone.
-
-    The copies go both ways at once, in as many queues and in the same parts. What is converted is checked.
-    """
+    """Yield the rate at which a host tensor passes through the device, against copies of pinned memory alone."""
     case = _case(name, "float16", nbytes)
-    src, dst = (as_format("format", fmt) for fmt in case.formats)
-    x = np.resize(np.arange(101, dtype=np.uint16), case.shape)
-    plan = make_plan(src, dst, x.shape, None, 16, None, 1)
-    parts = list(cut(plan, x.itemsize, device_memory))
-    wanted = xa.trans_data(x, src, dst)
-    pipeline = Pipeline(device, device_memory)
-    try:
-        for part, made in zip(parts, pipeline.convert(x, parts), strict=True):
-            if not np.array_equal(made, wanted[part.dst]):
-                raise RuntimeError(f"streaming returned a wrong result for {case}")
-        sizes = [(math.prod(part.plan.src_shape) * 2, math.prod(part.plan.dst_shape) * 2) for part in parts]
-        copies = _Copies(device, sizes)
-        copies.run()
-        ratios, seconds = [], []
-        for _ in range(3):
-            theirs, ours = _clock(copies.run), _clock(lambda: [None for _ in pipeline.convert(x, parts)])
-            ratios.append(theirs / ours)
-            seconds.append(ours)
-    finally:
-        pipeline.close()
-    ratio = Ratio(statistics.median(ratios), _STREAMING)
-    moved = x.nbytes + wanted.nbytes
+    ours, theirs, moved = time_streaming(device, case, device_memory)
+    ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
+    source, target = case.formats
     yield Row(
-        f"streaming {src.value} to {dst.value}",
-        "float16",
-        x.shape,
+        f"streaming {source} to {target}",
+        case.dtype,
+        case.shape,
         moved,
-        statistics.median(seconds),
-        {"pinned copy": ratio},
+        statistics.median(ours),
+        {"pinned copy": Ratio(ratio, _STREAMING)},
     )
-
-
-class _Copies:
-    """To the device and back, without kernels and without work of the host."""
-
-    def __init__(self, device: Device, sizes: list[tuple[int, int]]) -> None:
-        self._sizes = sizes
-        up, down = (max(side) for side in zip(*sizes, strict=True))
-        self._lanes = [
-            (device.queue(), device.pinned(up), device.memory(up), device.memory(down), device.pinned(down))
-            for _ in range(LANES)
-        ]
-
-    def run(self) -> None:
-        for number, (up, down) in enumerate(self._sizes):
-            queue, staged, source, target, fetched = self._lanes[number % LANES]
-            queue.upload(source, staged[:up])
-            queue.download(fetched[:down], target)
-        for queue, *_ in self._lanes:
-            queue.mark().wait()
-
-
-def _clock(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start

@@ -20,6 +20,7 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 import gpu_checks  # noqa: E402 - from the path above
 import gpu_report  # noqa: E402
+import gpu_streaming  # noqa: E402
 import gpu_timings  # noqa: E402
 from gpu_timings import Ratio, Row, Step  # noqa: E402
 
@@ -217,7 +218,7 @@ def test_fixpipe_and_streaming_without_a_device() -> None:
 
 
 def test_streaming_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_timings.xa, "trans_data", lambda x, *_: nd_to_nz(x) + 1)
+    monkeypatch.setattr(gpu_streaming.xa, "trans_data", lambda x, *_: nd_to_nz(x) + 1)
     with pytest.raises(RuntimeError, match="streaming returned a wrong result for nz ND -> FRACTAL_NZ float16"):
         list(gpu_timings.streaming_rows(LateDevice("early"), "nz", 1 << 16))
 
