@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,5 +73,5 @@ def make_broadcast(
 
 
 def _entry(name: str, *addresses: int) -> str:
-    aligned = all(address % _HALF == 0 for address in addresses)
-    return f"{name}_aligned" if aligned else f"{name}_unaligned"
+    bits = functools.reduce(operator.or_, addresses)
+    return f"{name}_unaligned" if bits % _HALF else f"{name}_aligned"

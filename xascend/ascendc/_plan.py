@@ -84,6 +84,7 @@ def _make_side(name: str, places: Places, repeats: int, stride: int, halves: tup
     return Side(places.owners, tuple(start + BLOCK * lead for start in places.starts), stride, halves)
 
 
+@functools.lru_cache(maxsize=_PLANS_KEPT)
 def number_blocks(dst: Side, src: Side) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return numbers of the first repeat's blocks, from the lowest of each memory on.
 

@@ -132,6 +132,9 @@ def brcb(
     - A `dst_rep_stride` that makes repeats coincide is not mentioned; the last repeat stays.
     - The Atlas inference series needs 8 KiB of temporary buffer, which has no counterpart here.
 
+    On a GPU one kernel carries out all repeats, on the current stream, for arrays of CuPy, and of PyTorch where CuPy
+    is installed too.
+
     Examples
     --------
     >>> import numpy as np

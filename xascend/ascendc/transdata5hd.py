@@ -145,6 +145,8 @@ def trans_data_to_5hd(
       of 32 pixels fills 32 destination blocks, so that the stride is 32.
     - In the examples of both editions the comments on the two half flags are exchanged; their results agree
       with the parameter table, which holds here.
+    - On a GPU one kernel carries out all repeats, on the current stream, for arrays of CuPy, and of PyTorch where
+      CuPy is installed too.
     - Products: the editions differ in the rows they have, not in their contents: see `support_table`.
 
     Examples
