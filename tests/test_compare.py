@@ -153,6 +153,10 @@ class TestNumbers:
         assert compare(a, e, atol=2.0**63).different == 1
         assert compare(a, e, atol=1e300).equal
 
+    def test_large_integers_are_printed_in_full(self) -> None:
+        low, high = np.array([-(1 << 63)]), np.array([(1 << 63) - 1])
+        assert str(compare(low, high)).splitlines()[1].startswith("largest difference: 18446744073709551615 absolute, ")
+
     def test_differences_too_large_for_float64_never_pass(self) -> None:
         huge = np.array([1.7e308])
         report = compare(-huge, huge, rtol=1e300, atol=1e308)

@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 
 import xascend as xa
+import xascend.golden
 from xascend import files
 from xascend.golden import compare_files, make_golden
 
 CONFIGS = Path(__file__).parent
+EXAMPLES = Path(xa.golden.__file__).parent / "examples"
 
 
 @pytest.fixture
 def nz_case(tmp_path: Path) -> Path:
     """Golden data of Transdata: int8 ND (2, 3, 4) in FRACTAL_NZ (2, 1, 16, 32)."""
-    make_golden("Transdata", CONFIGS / "transdata_nd_to_nz.toml", tmp_path / "case")
+    make_golden("Transdata", EXAMPLES / "Transdata.toml", tmp_path / "case")
     return tmp_path / "case"
 
 
@@ -32,16 +34,16 @@ def write(path: Path, x: np.ndarray) -> Path:
 
 class TestManifest:
     @pytest.mark.parametrize(
-        ("op", "name"),
+        ("op", "config"),
         [
-            ("Brcb", "brcb"),
-            ("TransDataTo5HD", "transdata5hd"),
-            ("Transdata", "transdata_nd_to_nz"),
-            ("Transdata", "transdata_nz_to_nd"),
+            ("Brcb", EXAMPLES / "Brcb.toml"),
+            ("TransDataTo5HD", EXAMPLES / "TransDataTo5HD.toml"),
+            ("Transdata", EXAMPLES / "Transdata.toml"),
+            ("Transdata", CONFIGS / "transdata_nz_to_nd.toml"),
         ],
     )
-    def test_what_was_made_equals_itself(self, op: str, name: str, tmp_path: Path) -> None:
-        manifest = make_golden(op, CONFIGS / f"{name}.toml", tmp_path / "case")
+    def test_what_was_made_equals_itself(self, op: str, config: Path, tmp_path: Path) -> None:
+        manifest = make_golden(op, config, tmp_path / "case")
         golden = tmp_path / "case/output/golden.bin"
         actual = tmp_path / "actual.bin"
         actual.write_bytes(golden.read_bytes())
@@ -65,7 +67,7 @@ class TestManifest:
         ]
 
     def test_the_output_table(self, tmp_path: Path) -> None:
-        make_golden("TransDataTo5HD", CONFIGS / "transdata5hd.toml", tmp_path / "case")
+        make_golden("TransDataTo5HD", EXAMPLES / "TransDataTo5HD.toml", tmp_path / "case")
         golden = tmp_path / "case/output/golden.bin"
         actual = np.fromfile(golden, np.float16).reshape(1, 1, 2, 16, 16)
         actual[0, 0, 1, 5, 9] = np.nan

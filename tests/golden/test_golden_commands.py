@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xascend import cli
+from xascend import cli, golden
 
-CONFIG = str(Path(__file__).parent / "transdata_nd_to_nz.toml")
+CONFIG = str(Path(golden.__file__).parent / "examples" / "Transdata.toml")
 
 
 def run(*arguments: str) -> int:
@@ -29,6 +29,23 @@ def test_golden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert run("golden", "Transdata", "--config", CONFIG, "--out", str(tmp_path / "case"), "--overwrite", "--json") == 0
     assert capsys.readouterr().out == (tmp_path / "case/manifest.json").read_text()
+
+
+def test_an_example_to_start_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("golden", "brcb", "--example") == 0
+    Path("brcb.toml").write_text(capsys.readouterr().out)
+    assert run("golden", "Brcb", "--config", "brcb.toml", "--out", "case1") == 0
+    assert run("compare", "case1/output/golden.bin", "case1/output/golden.bin") == 0
+
+
+def test_help_tells_what_a_configuration_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("golden", "--help") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for part in ("xascend golden Brcb --example > brcb.toml", "help(xascend.golden.make_golden)"):
+        assert part in text
 
 
 def test_warnings_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +147,10 @@ def test_what_cannot_be_read_is_one_line(
             ("Conv", "--config", "gap.toml", "--out", "case"),
             "`op` must be one of TransDataTo5HD, Brcb, Transdata",
         ),
-        (("Brcb", "--out", "case"), "--config"),
+        (("Brcb", "--out", "case"), "`--config` and `--out` are needed; `--example` shows a configuration"),
+        (("Brcb", "--config", "gap.toml"), "`--config` and `--out` are needed; `--example` shows a configuration"),
+        (("Conv", "--example"), "`op` must be one of TransDataTo5HD, Brcb, Transdata"),
+        (("Brcb", "--example", "--out", "case"), "`--example` goes without `--config` and `--out`"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(

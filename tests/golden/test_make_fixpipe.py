@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from xascend import golden
 from xascend.golden import compare_files, make_golden
 
 CONFIGS = Path(__file__).parent
+EXAMPLES = Path(golden.__file__).parent / "examples"
 
 
 def rounded(value: float) -> int:
@@ -20,7 +22,7 @@ def rounded(value: float) -> int:
 
 
 def test_columns_with_their_own_words(tmp_path: Path) -> None:
-    manifest = make_golden("Fixpipe", CONFIGS / "fixpipe_nz2nd.toml", tmp_path / "case")
+    manifest = make_golden("Fixpipe", EXAMPLES / "Fixpipe.toml", tmp_path / "case")
     src = np.fromfile(tmp_path / "case/input/src.bin", np.int32).reshape(2, 32, 16)
     words = np.fromfile(tmp_path / "case/input/quant_tensor.bin", np.uint64)
     golden = np.fromfile(tmp_path / "case/output/golden.bin", np.int8).reshape(24, 40)

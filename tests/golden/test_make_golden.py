@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import numpy as np
 import pytest
 
 import xascend
+from xascend import golden
 from xascend.ascendc import CO2Layout, Product, QuantMode
 from xascend.golden import make_golden
+from xascend.golden._arrays import make_array
 
 CONFIGS = Path(__file__).parent
+EXAMPLES = Path(golden.__file__).parent / "examples"
 
 
 def load(folder: Path, entry: dict[str, Any]) -> np.ndarray:
@@ -41,7 +45,7 @@ def brcb_config(**changes: Any) -> dict[str, Any]:
 
 class TestOutputs:
     def test_brcb(self, tmp_path: Path) -> None:
-        manifest, arrays = made("Brcb", CONFIGS / "brcb.toml", tmp_path / "case")
+        manifest, arrays = made("Brcb", EXAMPLES / "Brcb.toml", tmp_path / "case")
         expected = np.full((32, 16), -1, np.float16)
         for repeat in range(2):
             for j in range(8):
@@ -56,7 +60,7 @@ class TestOutputs:
         }
 
     def test_trans_data_to_5hd(self, tmp_path: Path) -> None:
-        manifest, arrays = made("TransDataTo5HD", CONFIGS / "transdata5hd.toml", tmp_path / "case")
+        manifest, arrays = made("TransDataTo5HD", EXAMPLES / "TransDataTo5HD.toml", tmp_path / "case")
         assert arrays["src"].reshape(-1).tolist() == list(range(512))
         for c in range(16):
             for h in range(2):
@@ -80,7 +84,7 @@ class TestOutputs:
         }
 
     def test_transdata_to_nz(self, tmp_path: Path) -> None:
-        manifest, arrays = made("Transdata", CONFIGS / "transdata_nd_to_nz.toml", tmp_path / "case")
+        manifest, arrays = made("Transdata", EXAMPLES / "Transdata.toml", tmp_path / "case")
         expected = np.zeros((2, 1, 16, 32), np.int8)
         for batch in range(2):
             for m in range(3):
@@ -106,7 +110,7 @@ class TestOutputs:
 
     @pytest.mark.parametrize("op", ["TransDataTo5HD", "trans_data_to_5hd", "transdatato5hd", "TRANS_DATA_TO_5HD"])
     def test_snake_case(self, op: str, tmp_path: Path) -> None:
-        assert make_golden(op, CONFIGS / "transdata5hd.toml", tmp_path / "case").op == "TransDataTo5HD"
+        assert make_golden(op, EXAMPLES / "TransDataTo5HD.toml", tmp_path / "case").op == "TransDataTo5HD"
 
     def test_cpp_spelling(self, tmp_path: Path) -> None:
         snake = brcb_config(params={"dst_blk_stride": 2, "dst_rep_stride": 3}, dst=None)
@@ -137,7 +141,7 @@ class TestOutputs:
             "seed": np.uint8(3),
             "product": Product.ATLAS_A2,
             "src": array | {"shape": (2, np.int32(16), 16), "values": np.arange(512)},
-            "dst": dst | {"shape": np.array([16, 32]), "values": np.float32(0)},
+            "dst": dst | {"shape": np.array([16, 32]), "values": np.int64(0)},
             "quant_tensor": words | {"values": {"scale": np.full(32, 0.5), "offset": np.int8(-1)}},
         }
         for name, config in (("plain", plain), ("numpy", numpy)):
@@ -153,7 +157,7 @@ class TestOutputs:
 
 class TestFiles:
     def test_the_manifest_tells_what_lies_there(self, tmp_path: Path) -> None:
-        manifest, arrays = made("Brcb", CONFIGS / "brcb.toml", tmp_path / "case")
+        manifest, arrays = made("Brcb", EXAMPLES / "Brcb.toml", tmp_path / "case")
         assert set(files(tmp_path / "case")) == {
             "input/dst.bin",
             "input/src.bin",
@@ -174,19 +178,40 @@ class TestFiles:
         make_golden("Brcb", config, tmp_path / "case")
         assert (tmp_path / "case/input/src.bin").read_bytes() == b"\x02\x01" * 8
 
-    @pytest.mark.parametrize("name", ["brcb", "transdata_nz_to_nd"])
-    def test_the_same_configuration_makes_the_same_bytes(self, name: str, tmp_path: Path) -> None:
-        op = name.partition("_")[0]
+    @pytest.mark.parametrize(
+        ("op", "config"), [("brcb", EXAMPLES / "Brcb.toml"), ("transdata", CONFIGS / "transdata_nz_to_nd.toml")]
+    )
+    def test_the_same_configuration_makes_the_same_bytes(self, op: str, config: Path, tmp_path: Path) -> None:
         for folder in ("a", "b"):
-            make_golden(op, CONFIGS / f"{name}.toml", tmp_path / folder)
+            make_golden(op, config, tmp_path / folder)
         assert files(tmp_path / "a") == files(tmp_path / "b")
 
     def test_bytes_that_must_never_change(self, tmp_path: Path) -> None:
-        manifest = make_golden("Brcb", CONFIGS / "brcb.toml", tmp_path / "case")
+        manifest = make_golden("Brcb", EXAMPLES / "Brcb.toml", tmp_path / "case")
         assert {entry.name: entry.sha256[:16] for entry in manifest.inputs} == {
             "src": "a1c03647d01aeb2b",
             "dst": hashlib.sha256(b"\x00\xbc" * 512).hexdigest()[:16],
         }
+
+    def test_the_manifest_tells_how_inputs_were_made(self, tmp_path: Path) -> None:
+        manifest, arrays = made("Brcb", EXAMPLES / "Brcb.toml", tmp_path / "case")
+        assert manifest["values"] == {"src": {"values": "random", "low": -4, "high": 4}, "dst": {"values": -1}}
+        for entry in manifest["inputs"]:
+            table = {"dtype": entry["dtype"], "shape": entry["shape"], **manifest["values"][entry["name"]]}
+            again = make_array(entry["name"], table, manifest["seed"])
+            assert again.tobytes() == arrays[entry["name"]].tobytes()
+
+    def test_manifests_are_strict_json(self, tmp_path: Path) -> None:
+        values = [math.nan, math.inf, -math.inf, 0, 1, 2, 3, -0.0]
+        config = brcb_config(src={"dtype": "float16", "shape": [8], "values": values})
+        make_golden("Brcb", config, tmp_path / "case")
+
+        def fail(constant: str) -> None:
+            raise AssertionError(constant)
+
+        text = (tmp_path / "case/manifest.json").read_text()
+        told = json.loads(text, parse_constant=fail)["values"]["src"]["values"]
+        assert told == ["nan", "inf", "-inf", 0, 1, 2, 3, -0.0]
 
     def test_the_seed_changes_random_values_alone(self, tmp_path: Path) -> None:
         random = {"dtype": "float32", "shape": [8], "values": "random", "low": 0, "high": 1}
@@ -200,6 +225,19 @@ class TestFiles:
         assert (tmp_path / "a/b/case/manifest.json").is_file()
 
 
+@pytest.mark.parametrize("op", ["TransDataTo5HD", "Brcb", "Transdata", "Fixpipe"])
+def test_examples_are_configurations(op: str, tmp_path: Path) -> None:
+    (tmp_path / "example.toml").write_text(golden.example_config(op.lower()), encoding="utf-8")
+    manifest = make_golden(op, tmp_path / "example.toml", tmp_path / "case")
+    assert manifest.op == op
+    assert golden.compare_files(tmp_path / "case/output/golden.bin", tmp_path / "case/output/golden.bin")
+
+
+def test_example_of_another_operator() -> None:
+    with pytest.raises(ValueError, match=r"`op` must be one of TransDataTo5HD, Brcb, .*; got 'Conv'"):
+        golden.example_config("Conv")
+
+
 class TestOverwrite:
     def test_an_existing_folder_is_refused(self, tmp_path: Path) -> None:
         make_golden("Brcb", brcb_config(), tmp_path / "case")
@@ -210,7 +248,7 @@ class TestOverwrite:
 
     def test_golden_data_are_replaced(self, tmp_path: Path) -> None:
         make_golden("Brcb", brcb_config(), tmp_path / "case")
-        make_golden("Transdata", CONFIGS / "transdata_nd_to_nz.toml", tmp_path / "case", overwrite=True)
+        make_golden("Transdata", EXAMPLES / "Transdata.toml", tmp_path / "case", overwrite=True)
         assert set(files(tmp_path / "case")) == {"input/x.bin", "manifest.json", "output/golden.bin"}
         assert [path.name for path in tmp_path.iterdir()] == ["case"]
 
@@ -240,7 +278,7 @@ class TestOverwrite:
     def test_the_configuration_is_kept(self, tmp_path: Path) -> None:
         make_golden("Brcb", brcb_config(), tmp_path / "case")
         config = tmp_path / "case/input/src.bin"  # a name that the manifest lists
-        config.write_bytes((CONFIGS / "brcb.toml").read_bytes())
+        config.write_bytes((EXAMPLES / "Brcb.toml").read_bytes())
         before = files(tmp_path)
         with pytest.raises(ValueError, match=r"`config` .*src.bin must not lie inside `out` .*case"):
             make_golden("Brcb", config, tmp_path / "case", overwrite=True)
@@ -271,7 +309,7 @@ class TestOverwrite:
     def test_a_link_is_written_through(self, tmp_path: Path) -> None:
         make_golden("Brcb", brcb_config(), tmp_path / "real")
         (tmp_path / "link").symlink_to(tmp_path / "real")
-        make_golden("Transdata", CONFIGS / "transdata_nd_to_nz.toml", tmp_path / "link", overwrite=True)
+        make_golden("Transdata", EXAMPLES / "Transdata.toml", tmp_path / "link", overwrite=True)
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "real/input/x.bin").is_file()
 

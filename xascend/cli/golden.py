@@ -18,18 +18,32 @@ __all__ = ["compare_command", "golden_command"]
 
 def golden_command(
     op: Annotated[str, typer.Argument(metavar="OP", help="TransDataTo5HD, Brcb, Transdata or Fixpipe.")],
-    config: Annotated[str, typer.Option(metavar="FILE", help="TOML file with parameters, types, shapes, values.")],
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder to make.")],
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="TOML file with parameters, types, shapes, values.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Folder to make.")] = None,
+    example: Annotated[bool, typer.Option("--example", help="Print a configuration of OP to start from.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder of golden data.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
 ) -> int:
     """Write input/*.bin, output/golden.bin and manifest.json for an operator test.
 
+    Start from an example: xascend golden Brcb --example > brcb.toml,
+    then: xascend golden Brcb --config brcb.toml --out case1.
+    All keys and kinds of values are told by help(xascend.golden.make_golden) in Python.
+
     Exit status: 0 done, 2 wrong usage or unusable files.
     """
     from xascend.cli._values import shown_shape, shown_text
-    from xascend.golden import make_golden
+    from xascend.golden import example_config, make_golden
 
+    if example:
+        if config is not None or out is not None:
+            raise typer.BadParameter("`--example` goes without `--config` and `--out`")
+        print(example_config(op), end="")
+        return 0
+    if config is None or out is None:
+        raise typer.BadParameter("`--config` and `--out` are needed; `--example` shows a configuration")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -2,6 +2,6 @@
 
 from xascend.golden._manifest import ArrayFile, Manifest, StoredAs
 from xascend.golden.comparison import compare_files
-from xascend.golden.make import make_golden
+from xascend.golden.make import example_config, make_golden
 
-__all__ = ["ArrayFile", "Manifest", "StoredAs", "compare_files", "make_golden"]
+__all__ = ["ArrayFile", "Manifest", "StoredAs", "compare_files", "example_config", "make_golden"]

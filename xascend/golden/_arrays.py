@@ -16,7 +16,7 @@ from xascend._plan import as_shape
 from xascend.golden._tables import read_table
 from xascend.golden._words import make_words
 
-__all__ = ["ARRAY_KEYS", "make_array"]
+__all__ = ["ARRAY_KEYS", "described_values", "make_array"]
 
 ARRAY_KEYS = ("dtype", "shape", "values")
 _RANGE_KEYS = ("low", "high")
@@ -32,7 +32,8 @@ def make_array(name: str, table: Any, seed: int, /) -> NumpyArray:
 
     ``values`` is one of
 
-    - ``"arange"``: 0, 1, 2, ... in C order, and from 0 again after the last integer up to which the type has all;
+    - ``"arange"``: 0, 1, 2, ... in C order, and from 0 again after the largest integer of an integer type, or after
+      ``2**p - 1`` in a floating-point type of p significant bits (2047 in float16), below which it has all integers;
     - ``"random"``: evenly from ``low`` to ``high``, of which an integer can reach both;
     - a number, which every element gets;
     - a list with a number for each element, in C order;
@@ -75,7 +76,7 @@ def _make(name: str, dtype: np.dtype[Any], shape: tuple[int, ...], fields: Mappi
         raise ValueError(f"{where} `{has_range[0]}` goes with random values only, got values = {values!r}")
     if values == "arange":
         count = np.arange(math.prod(shape), dtype=np.uint64)
-        return (count % np.uint64(_exact_integers(name, dtype))).astype(dtype).reshape(shape)
+        return (count % np.uint64(_period(name, dtype))).astype(dtype).reshape(shape)
     if isinstance(values, list):
         if len(values) != math.prod(shape):
             raise ValueError(f"{where} `values` must list {math.prod(shape)} numbers for {shape}, got {len(values)}")
@@ -90,8 +91,13 @@ def _make(name: str, dtype: np.dtype[Any], shape: tuple[int, ...], fields: Mappi
     raise ValueError(f"{where} `values` must be {_KINDS}; got {values!r}")
 
 
-def _exact_integers(name: str, dtype: np.dtype[Any]) -> int:
-    """Return how many integers from 0 on a type has without a gap."""
+def described_values(table: Mapping[str, Any], /) -> dict[str, Any]:
+    """Return what an array's table says of its values; with type, shape and seed it makes the array again."""
+    return {key: value for key, value in table.items() if key in ("values", *_RANGE_KEYS)}
+
+
+def _period(name: str, dtype: np.dtype[Any]) -> int:
+    """Return after how many numbers counting begins again: at a power of two where the type goes further."""
     if dtype.name == "bool":
         return 2
     if "int" in dtype.name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from xascend.formats import as_format
 __all__ = ["MANIFEST", "ArrayFile", "Manifest", "StoredAs", "find_entry", "read_manifest"]
 
 MANIFEST = "manifest.json"
-_FIELDS = {"xascend", "op", "parameters", "seed", "inputs", "output"}
+_FIELDS = {"xascend", "op", "parameters", "seed", "values", "inputs", "output"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,9 @@ class Manifest:
         All its parameters, defaults included, enumerations by name.
     seed
         Seed of random values.
+    values
+        What the configuration says of each input's values: ``values``, and ``low`` and ``high`` where they are random.
+        With the seed, and type and shape of `inputs`, they make the inputs again.
     inputs, output
         The arrays that go in, and the one that must come out.
     version
@@ -113,13 +117,15 @@ class Manifest:
     op: str
     parameters: Mapping[str, Any]
     seed: int
+    values: Mapping[str, Any]
     inputs: tuple[ArrayFile, ...]
     output: ArrayFile
     version: str = xascend.__version__
 
     def to_json(self) -> str:
-        """Return the manifest as indented JSON."""
-        return json.dumps({"xascend": self.version, **self._fields()}, indent=2, ensure_ascii=False) + "\n"
+        """Return the manifest as indented JSON, with NaN and infinities, which JSON has not, as text."""
+        fields = {"xascend": self.version, **self._fields(), "values": _as_json(self.values)}
+        return json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _fields(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "version"}
@@ -135,12 +141,23 @@ class Manifest:
                 str(fields["op"]),
                 dict(fields["parameters"]),
                 as_size("seed", fields["seed"], 0),
+                dict(fields["values"]),
                 tuple(ArrayFile.from_json(entry) for entry in fields["inputs"]),
                 ArrayFile.from_json(fields["output"]),
                 str(fields["xascend"]),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{where} is a damaged manifest: {error}") from error
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _as_json(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_as_json(entry) for entry in value]
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value
 
 
 def _own_fields(text: str) -> dict[str, Any] | None:

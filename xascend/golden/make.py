@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.resources
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xascend._dtypes import resolve_dtype
 from xascend._plan import as_size
 from xascend.golden import brcb, fixpipe, transdata, transdata5hd
-from xascend.golden._arrays import make_array
+from xascend.golden._arrays import described_values, make_array
 from xascend.golden._folder import new_folder, require_free, require_outside
 from xascend.golden._manifest import MANIFEST, ArrayFile, Manifest, StoredAs
 from xascend.golden._operator import NumpyArray, Operator, Result
 from xascend.golden._tables import as_plain, read_table
 from xascend.testing._places import make_storage
 
-__all__ = ["OPERATORS", "make_golden"]
+__all__ = ["OPERATORS", "example_config", "make_golden"]
 
 _REFUSALS = (ValueError, TypeError, NotImplementedError, MemoryError)
 OPERATORS = (transdata5hd.OPERATOR, brcb.OPERATOR, transdata.OPERATOR, fixpipe.OPERATOR)
@@ -44,9 +46,9 @@ def make_golden(
     op
         Operator: ``TransDataTo5HD``, ``Brcb``, ``Transdata`` (ATB's) or ``Fixpipe``, in any case, underscores or not.
     config
-        A TOML file, or its content as a mapping, which may also hold NumPy's numbers and arrays, tuples, and members of
-        enumerations such as ``QuantMode.REQ8``. Keys are the operator's parameters, in snake_case or as in C++
-        (``dstRepStride``); see Notes.
+        A TOML file (`example_config` gives one to start from), or its content as a mapping, which may also hold NumPy's
+        numbers and arrays, tuples, and members of enumerations such as ``QuantMode.REQ8``. Keys are the operator's
+        parameters, in snake_case or as in C++ (``dstRepStride``); see Notes.
     out
         Folder to make, parents included. It appears when it is complete.
     overwrite
@@ -74,8 +76,9 @@ def make_golden(
 
     Notes
     -----
-    Every array is a table with ``dtype``, ``shape`` and ``values``: ``"arange"`` (0, 1, 2, ..., and from 0 again
-    where the type ends), ``"random"`` (evenly from ``low`` to ``high``, from the PCG64 stream of ``seed``, by default
+    Every array is a table with ``dtype``, ``shape`` and ``values``: ``"arange"`` (0, 1, 2, ..., and from 0 again after
+    the largest integer of the type, or after ``2**p - 1`` in a floating-point type of p significant bits, which is
+    2047 in float16), ``"random"`` (evenly from ``low`` to ``high``, from the PCG64 stream of ``seed``, by default
     0, and the array's name), one number, a list with a number for each element, or quantisation words: a table with
     the arguments of `ascendc.pack_quant_param`, in which ``scale`` and ``offset`` may be lists. ``deq_scalar`` may be
     such a table too.
@@ -131,16 +134,52 @@ def make_golden(
         require_outside(Path(config), folder)
     where, fields = _read_config(config)
     try:
-        seed, arrays, result, storage = _carry_out(operator, fields)
+        made = _carry_out(operator, fields)
     except _REFUSALS as error:
         kind = next(kind for kind in _REFUSALS if isinstance(error, kind))
         raise kind(f"{where}: {error}") from error
     with new_folder(folder, overwrite) as target:
-        inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in arrays.items())
-        output = _write(target, "golden", "output/golden.bin", result.output, storage)
-        manifest = Manifest(operator.name, result.parameters, seed, inputs, output)
+        inputs = tuple(_write(target, name, f"input/{name}.bin", array, None) for name, array in made.arrays.items())
+        output = _write(target, "golden", "output/golden.bin", made.result.output, made.storage)
+        manifest = Manifest(operator.name, made.result.parameters, made.seed, made.values, inputs, output)
         (target / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
     return manifest
+
+
+def example_config(op: str, /) -> str:
+    """Return a configuration for `make_golden` that works as it stands, to start from.
+
+    Parameters
+    ----------
+    op
+        Operator, as in `make_golden`.
+
+    Returns
+    -------
+    str
+        The text of a TOML file.
+
+    Raises
+    ------
+    ValueError
+        The operator is not known.
+
+    Examples
+    --------
+    >>> from xascend.golden import example_config
+    >>> print(example_config("Transdata"))
+    # ATB's Transdata: ND (2, 3, 4) to FRACTAL_NZ (2, 1, 16, 32).
+    [params]
+    transdata_type = "ND_TO_FRACTAL_NZ"
+    <BLANKLINE>
+    [x]
+    dtype = "int8"
+    shape = [2, 3, 4]
+    values = "arange"
+    <BLANKLINE>
+    """
+    file = importlib.resources.files("xascend.golden").joinpath("examples", f"{_find_operator(op).name}.toml")
+    return file.read_text(encoding="utf-8")
 
 
 def _find_operator(op: str) -> Operator:
@@ -163,21 +202,28 @@ def _read_config(config: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[st
         raise ValueError(f"{path} is nested too deeply to be read") from error
 
 
-def _carry_out(
-    operator: Operator, fields: Mapping[str, Any]
-) -> tuple[int, dict[str, NumpyArray], Result, StoredAs | None]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a configuration says, carried out."""
+
+    seed: int
+    values: dict[str, Any]  # of each input array
+    arrays: dict[str, NumpyArray]
+    result: Result
+    storage: StoredAs | None
+
+
+def _carry_out(operator: Operator, fields: Mapping[str, Any]) -> _Made:
     required = (*operator.settings, *operator.arrays)
     optional = ("seed", *operator.optional_settings, *operator.optional_arrays, "output")
     settings = read_table("the configuration", fields, required, optional)
     seed = as_size("seed", settings.get("seed", 0), 0)
-    arrays = {
-        name: make_array(name, settings[name], seed)
-        for name in (*operator.arrays, *operator.optional_arrays)
-        if name in settings
-    }
+    names = [name for name in (*operator.arrays, *operator.optional_arrays) if name in settings]
+    arrays = {name: make_array(name, settings[name], seed) for name in names}
+    values = {name: described_values(settings[name]) for name in names}
     result = operator.run(settings, {name: array.copy() for name, array in arrays.items()})
     storage = _stored_as(settings["output"], result.output) if "output" in settings else result.storage
-    return seed, arrays, result, storage
+    return _Made(seed, values, arrays, result, storage)
 
 
 def _stored_as(table: Any, output: NumpyArray) -> StoredAs:

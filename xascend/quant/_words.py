@@ -77,7 +77,8 @@ def pack_quant_param(
     ----------
     scale : float, or array of floating-point numbers
         Multiplier. It is first rounded to float32, then cut to 19 bits (sign, exponent, 10 bits of mantissa),
-        which is all that the hardware reads. Zero is allowed; NaN, infinities and subnormals are refused.
+        which is all that the hardware reads; `unpack_quant_param` of the word tells what is left of it. Zero is
+        allowed; NaN, infinities and subnormals are refused.
     offset : int, or array of integers, default 0
         Added to 8-bit results, -256 to 255; other modes ignore it. An array must broadcast with `scale`.
     signed : bool, default True

@@ -59,7 +59,8 @@ class Report:
     unpaired_nans
         Number of elements of which one is NaN and the other is not; they are among `different`.
     largest_absolute
-        Largest ``|actual - expected|``: exact for integers, infinite where an infinity meets another number.
+        Largest ``|actual - expected|``: exact for integers, otherwise a float64, which is infinite where an infinity
+        meets another number, and where two float64 are further apart than a float64 can tell.
     largest_relative
         Largest ``|actual - expected| / |expected|``; expected zeros and infinities do not count.
     largest_ulp
@@ -100,9 +101,10 @@ class Report:
             return f"different: {self.reason}"
         lines = [self._verdict()]
         if self.largest_absolute or self.unpaired_nans:
+            is_exact = isinstance(self.largest_absolute, int)
+            absolute = str(self.largest_absolute) if is_exact else f"{self.largest_absolute:.15g}"
             lines.append(
-                f"largest difference: {self.largest_absolute:.15g} absolute, {self.largest_relative:.3g} relative, "
-                f"{self.largest_ulp} ulp"
+                f"largest difference: {absolute} absolute, {self.largest_relative:.3g} relative, {self.largest_ulp} ulp"
             )
         lines += [str(difference) for difference in self.first]
         if self.first and len(self.first) < self.different:
