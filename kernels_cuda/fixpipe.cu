@@ -27,9 +27,9 @@ struct Matrices {
     uint32 tiles;
     int32 rows, columns;  // of a matrix
     int32 group;
-    int32 lanes;    // 2^lanes threads beside each other take quads of one row; in a turned tile, four rows each
+    int32 lanes;    // 2^lanes threads side by side take the quads of one row; in a turned tile, four rows each
     int32 height;   // rows of a tile
-    int32 run;      // 2^run columns of a tile follow each other in the result; in a turned tile, a column has 2^run vectors
+    int32 run;      // 2^run columns of a tile's row lie together in the result; of a turned tile, vectors of a column
     int32 is_wide;  // whether quads are read by 16 bytes
 };
 
@@ -143,8 +143,7 @@ XASCEND_INSIDE void load_turned(const Matrices& m, const Numbers& numbers, const
     int32 row = 4 * (in_warp % 8 + (number & ((1 << (m.lanes - 3)) - 1)) * 8);
     const int32 count = smaller(4, m.columns - place.column - column), end = smaller(m.height, m.rows - place.row);
     if (row >= end || count <= 0) return;
-    const Columns columns =
-        load_columns<Result>(numbers, tables, place.column + column, 0);
+    const Columns columns = load_columns<Result>(numbers, tables, place.column + column, 0);
     for (uint32 step = 0; row < end; row += 4 << m.lanes, step += depth) {
         const Quads x = load_quads(m, place, {place.row + row, place.column + column, 1, end - row, count}, src, step);
         Lanes<quad> made[depth];
