@@ -40,8 +40,13 @@ int carry_out_if_plain(TransDataTo5HD& call) {
     for (Side* side : {&call.dst, &call.src}) {
         for (int i = 0; i < entries; ++i) side->at[i] = side->reach[i].start + (call.repeats == 1 ? side->step : 0);
     }
-    if (!is_plain(call)) return undone;
-    transpose_repeats<false>(call);
+    const Meeting found = judge(call);
+    if (found == Meeting::unclear) return undone;
+    if (found == Meeting::in_place) {
+        transpose_repeats<true>(call);
+    } else {
+        transpose_repeats<false>(call);
+    }
     return done;
 }
 

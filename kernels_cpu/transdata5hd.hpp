@@ -84,10 +84,32 @@ void transpose_repeats(const TransDataTo5HD& call) {
     }
 }
 
-// Says whether all rules of the instruction are kept and a glance shows it: blocks are aligned and inside their arrays,
-// destinations of a repeat are distinct, and sources and destinations lie in different stretches of memory. There are
-// calls that keep the rules otherwise; the caller judges them.
-inline bool is_plain(const TransDataTo5HD& call) {
+enum class Meeting { none, in_place, unclear };
+
+// Says how destinations, which are distinct, and sources meet that lie in one stretch of memory: nowhere, or in place,
+// where those of a repeat are the same blocks. It is only clear where both walk alike, so that a repeat meets what
+// another one has written if and only if their blocks are so many steps apart.
+inline Meeting meeting(const TransDataTo5HD& call) {
+    const int64_t step = call.dst.step, last = call.repeats - 1;
+    if (last > 0 && (step != call.src.step || step == 0)) return Meeting::unclear;
+    int same = 0;
+    for (const int64_t written : call.dst.at) {
+        int same_here = 0;
+        for (const int64_t read : call.src.at) {
+            const int64_t ahead = written - read;
+            same_here += ahead == 0;
+            if (0 < ahead && ahead <= last * step && ahead % step == 0) return Meeting::unclear;
+        }
+        if (same_here > 1) return Meeting::unclear;
+        same += same_here;
+    }
+    return same == 0 ? Meeting::none : same == entries ? Meeting::in_place : Meeting::unclear;
+}
+
+// Says how sources and destinations meet in a call that keeps all rules, if a glance shows it: blocks are aligned and
+// inside their arrays, destinations of a repeat are distinct, and no repeat reads what an earlier one has written. What
+// is not clear may keep the rules too; the caller judges it.
+inline Meeting judge(const TransDataTo5HD& call) {
     Span arrays[2], touched[2];
     const Side* sides[] = {&call.dst, &call.src};
     for (int s = 0; s < 2; ++s) {
@@ -96,7 +118,7 @@ inline bool is_plain(const TransDataTo5HD& call) {
         touched[s] = side.touched(0, call.repeats);
         for (int i = 0; i < entries; ++i) {
             const Span blocks = side.touched(i, call.repeats);
-            if (!is_aligned(side.at[i], side.origin) || !side.reach[i].holds(blocks)) return false;
+            if (!is_aligned(side.at[i], side.origin) || !side.reach[i].holds(blocks)) return Meeting::unclear;
             arrays[s].cover(side.reach[i]);
             touched[s].cover(blocks);
         }
@@ -106,7 +128,8 @@ inline bool is_plain(const TransDataTo5HD& call) {
         for (int j = 0; j < i; ++j) are_distinct &= call.dst.at[i] != call.dst.at[j];
     }
     const bool is_one_memory = call.dst.origin == call.src.origin;
-    return are_distinct && !touched[0].meets(touched[1]) && (is_one_memory || !arrays[0].meets(arrays[1]));
+    if (!are_distinct || (!is_one_memory && arrays[0].meets(arrays[1]))) return Meeting::unclear;
+    return touched[0].meets(touched[1]) ? meeting(call) : Meeting::none;
 }
 
 }  // namespace xascend

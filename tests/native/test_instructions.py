@@ -115,17 +115,41 @@ def test_the_library_runs(form: str, name: str, function: str, dtype: str) -> No
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32"])
-def test_in_place(form: str, dtype: str) -> None:
-    start = random_bits((1024 // np.dtype(dtype).itemsize,), dtype)
-    params = ascendc.TransDataTo5HDParams(repeat_times=2, dst_rep_stride=16, src_rep_stride=16)
+@pytest.mark.parametrize("src_rep_stride", [16, 32])
+def test_in_place(form: str, dtype: str, src_rep_stride: int) -> None:
+    """Sources of the first repeat are its destinations; those of the second too, or they lie elsewhere."""
+    start = random_bits((1536 // np.dtype(dtype).itemsize,), dtype)
+    params = ascendc.TransDataTo5HDParams(repeat_times=2, dst_rep_stride=16, src_rep_stride=src_rep_stride)
     by_library, by_numpy = start.copy(), start.copy()
     with counting() as moved:
         run(form, by_library, SRC[::-1], SRC, params)
-    assert moved["trans_data_to_5hd"] == 1
+    assert sum(moved.values()) == 1
+    assert moved["trans_data_to_5hd"] == (src_rep_stride == 32)
     with without_library():
         run(form, by_numpy, SRC[::-1], SRC, params)
     assert by_library.tobytes() == by_numpy.tobytes()
     assert by_library.tobytes() != start.tobytes()
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_blocks_that_meet(data: st.DataObject) -> None:
+    """Sources and destinations among each other, walking alike: in place, in turn, or against the rules."""
+    repeats, stride = data.draw(st.sampled_from(((1, 5), (2, 0), (2, 2), (3, 32), (2, 33))))
+    params = ascendc.TransDataTo5HDParams(repeat_times=repeats, dst_rep_stride=stride, src_rep_stride=stride)
+    spread, odd = data.draw(st.sampled_from((1, 2, 3))), data.draw(st.integers(-1, 1))
+    src = [64 + spread * block for block in data.draw(st.permutations(range(16)))]
+    dst = [block + odd for block in data.draw(st.permutations(src))]
+    if data.draw(st.sampled_from((False, False, True))):
+        src[0] = src[1]
+    start = random_bits((16 * 200,), "uint16")
+    by_library, by_numpy = start.copy(), start.copy()
+    addresses = [32 * block for block in dst], [32 * block for block in src]
+    made = outcome(lambda: run("ints", by_library, *addresses, params), by_library)
+    with without_library():
+        expected = outcome(lambda: run("ints", by_numpy, *addresses, params), by_numpy)
+    event(f"odd {odd}, {expected[0] and expected[0][1].split(':')[-1]}")
+    assert made == expected
 
 
 @pytest.fixture
