@@ -234,6 +234,8 @@ def as_format(name: str, value: Any, /) -> Format:
     if isinstance(value, Format):
         return value
     if isinstance(value, str):
+        if value in _BY_NAME:
+            return _BY_NAME[value]
         spelled = value.strip().upper().replace("-", "_").replace(" ", "_")
         for prefix in ("ACL_FORMAT_", "ACL_", "FORMAT_"):
             spelled = spelled.removeprefix(prefix)
