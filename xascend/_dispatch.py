@@ -87,8 +87,7 @@ def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: A
         type(x) is type(out) is np.ndarray
         and out.dtype == dtype
         and out.shape == shape
-        and out.flags.writeable
-        and out.flags.c_contiguous
+        and out.flags.carray  # C-contiguous, aligned and writeable
         and not np.may_share_memory(x, out)
     ):
         return  # the arrays of most calls, which meet every rule below
