@@ -105,7 +105,7 @@ def convert(
         where the formats let a tensor be cut so far.
     device_memory
         Bytes of the device that all slabs in flight take together, at most; never more than it has free. It must
-        hold all of a tensor where the formats do not let it be cut.
+        hold all of a tensor where the formats do not let it be cut. With `scheduler`, each task may take as much.
     progress
         Called with the bytes written so far and in total.
 
