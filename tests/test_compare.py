@@ -385,7 +385,9 @@ class TestErrors:
         with pytest.raises(ValueError, match=rf"`{name}` must be an integer of at least 0, got {bad!r}"):
             compare(np.zeros(2), np.zeros(2), **{name: bad})
 
-    @pytest.mark.parametrize("options", [{"shape": (1, 2)}, {"c0": 16}, {"groups": 2}, {"plain_format": "ND"}])
+    @pytest.mark.parametrize(
+        "options", [{"shape": (1, 2)}, {"shape": np.ones(2, int)}, {"c0": 16}, {"groups": 2}, {"plain_format": "ND"}]
+    )
     def test_a_storage_without_format(self, options: dict) -> None:
         with pytest.raises(ValueError, match="describe a storage `format`, which is missing"):
             compare(np.zeros(2), np.zeros(2), **options)
@@ -402,6 +404,7 @@ class TestErrors:
             ({"format": "NZ", "c0": 8}, "`c0` must be the last axis"),
             ({"format": "NZ", "c0": 0}, "`c0` must be an integer of at least 1"),
             ({"format": "NZ", "groups": 2}, "`groups` must be 1 unless"),
+            ({"groups": np.ones(2)}, "`groups` must be an integer of at least 1"),
             ({"format": "5HD"}, "`actual` must have the axes"),
             ({"format": "ND", "shape": (32, 32), "c0": 4}, "`c0` must be left out between plain formats"),
         ],

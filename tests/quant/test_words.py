@@ -174,6 +174,7 @@ def test_rounding_into_infinity() -> None:
         ((np.array([1]),), {}, TypeError, r"numbers \(float16, bfloat16, float32, float64\), got an array of int64"),
         ((1.0, 0, 1), {}, TypeError, "`signed` must be a bool, got 1"),
         ((1.0,), {"rounding": "even"}, ValueError, "`rounding` must be 'truncate' or 'nearest', got 'even'"),
+        ((1.0,), {"rounding": np.ones(2)}, ValueError, r"`rounding` must be 'truncate' or 'nearest', got array\("),
         ((1.0,), {"shift": 0}, ValueError, r"`shift` must lie in \[1, 16\], got 0"),
         ((1.0,), {"shift": 17}, ValueError, r"`shift` must lie in \[1, 16\], got 17"),
         ((1.0,), {"shift": True}, TypeError, r"`shift` must be None or an int in \[1, 16\], got True"),

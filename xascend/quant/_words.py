@@ -125,7 +125,7 @@ def pack_quant_param(
     array([1065353216, 1073741824], dtype=uint64)
     """
     require_flag("signed", signed)
-    if rounding not in ("truncate", "nearest"):
+    if not isinstance(rounding, str) or rounding not in ("truncate", "nearest"):
         raise ValueError(f"`rounding` must be 'truncate' or 'nearest', got {rounding!r}")
     flags = (int(signed) << _SIGN) | (0 if shift is None else _shift_field(shift))
     arrays = {name: value for name, value in (("scale", scale), ("offset", offset)) if not _is_number(value)}

@@ -112,10 +112,11 @@ def compare(
     tolerance = Tolerance(
         _as_tolerance("rtol", rtol), _as_tolerance("atol", atol), None if ulp is None else as_size("ulp", ulp, 0)
     )
-    max_shown = as_size("max_shown", max_shown, 0)
+    max_shown, groups = as_size("max_shown", max_shown, 0), as_size("groups", groups)
     a, e = as_host_array("actual", actual), as_host_array("expected", expected)
     dtype, own = array_dtype(e, "expected"), array_dtype(a, "actual")
-    if format is None and (plain_format, shape, c0, groups) != (None, None, None, 1):
+    is_described = groups != 1 or any(given is not None for given in (plain_format, shape, c0))
+    if format is None and is_described:
         raise ValueError("`plain_format`, `shape`, `c0` and `groups` describe a storage `format`, which is missing")
     if own != dtype:
         return Report(f"`actual` is {own.name}, expected {dtype.name}", dtype.name, e.shape)
