@@ -101,7 +101,7 @@ def data_copy_nd2nz(dst: Any, src: Any, params: Nd2NzParams) -> Any:
         Contiguous stretch of L1 that begins at a multiple of 32 bytes of it; written in place.
     src : array, shape ``(elements,)``
         Contiguous stretch of global memory, of the library, device and dtype of `dst`; no memory in common with
-        the part of `dst` that is gone through.
+        `dst` up to the last element that is written, gaps included.
     params : Nd2NzParams
         Sizes and strides.
 

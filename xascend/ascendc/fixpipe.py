@@ -81,7 +81,7 @@ def fixpipe(
         waiting for a GPU.
     relu_tensor : float32 array, shape ``(n_size,)``, optional
         With `relu_en`: a slope for each column, by which negative elements are multiplied *instead* of the scale. Cut
-        to 19 bits like a scale. Without it negative elements become 0.
+        to 19 bits like a scale. Without it negative elements become 0. With slopes or without, no result is -0.0.
     saturate : bool, default False
         Saturating mode in place of INF/NAN mode, see `requantize`.
     product : Product, optional
@@ -108,8 +108,8 @@ def fixpipe(
     ValueError
         If sizes, strides or numbers of matrices are out of the range of `config`; words or slopes are missing,
         superfluous or not one for each column; words differ in their sign bit, or a multiplier is NaN, infinite or
-        subnormal; an array is not 1-D and contiguous, read-only, too short or not aligned; or what is written would
-        overlap. Nothing is written then.
+        subnormal; an array is not 1-D and contiguous, read-only, too short, not aligned or requires grad; `dst` and
+        `src` share memory; or what is written would overlap. Nothing is written then.
     NotImplementedError
         If no public document settles what a mode or a dtype does: see `QuantMode`; 4-bit results; `relu_tensor` with
         int32 results.

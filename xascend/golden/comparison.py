@@ -91,10 +91,11 @@ def compare_files(
 ) -> Report:
     """Hold a result in a file against a golden file, as `xascend.testing.compare` does.
 
-    What the golden file holds is read from the ``manifest.json`` of its folder, as `make_golden` writes it, from the
-    record that ``xascend convert`` leaves, or from the file itself; the options say the rest, and must not contradict
-    what is known. A raw result is taken to be of the type and shape of the golden file. A raw golden file that nothing
-    tells more of is taken to be of the type and shape that the result's file tells, or else to be 1-D.
+    What the golden file holds is read from the ``manifest.json`` in its folder or the one above, as `make_golden`
+    writes it, from the record that ``xascend convert`` leaves, or from the file itself; the options say the rest, and
+    must not contradict what is known. A raw result is taken to be of the type and shape of the golden file. A raw
+    golden file that nothing tells more of is taken to be of the type and shape that the result's file tells, or else
+    to be 1-D.
 
     Parameters
     ----------

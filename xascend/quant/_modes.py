@@ -28,7 +28,7 @@ class QuantMode(IntEnum):
 
     The remaining members can be named, but using one raises NotImplementedError: ``(V)QF322F32_PRE`` (the vendor
     promises an error of one in a thousand only), ``(V)QF322FP8_PRE`` (no document gives its rounding),
-    ``(V)QF322HIF8_PRE`` (half is rounded away from zero, to hifloat8, which no array library has) and
+    ``(V)QF322HIF8_PRE`` (ties are rounded away from zero, to hifloat8, a type that no array library has) and
     ``(V)SHIFTS322S16`` (in a simulator alone).
 
     Notes
@@ -86,7 +86,7 @@ class Mode:
 _B8 = ("int8", "uint8")
 _F32 = "the vendor promises an error of one in a thousand only, so there are no bits to reproduce"
 _FP8 = "no public document gives the rounding of its results"
-_HIF8 = "its results are of the vendor's hifloat8 (half is rounded away from zero), which no array library has"
+_HIF8 = "its results are of the vendor's hifloat8 (ties are rounded away from zero), a type that no array library has"
 _SHIFT = "its arithmetic is in a simulator alone, no public document describes it"
 
 MODES = {

@@ -151,7 +151,7 @@ def unpack_quant_param(word: Any) -> QuantParam:
     -------
     QuantParam
         Its fields `scale`, `offset`, `signed` and `shift`: numbers, or arrays of the shape of `word`. The scale may
-        be infinite, NaN or subnormal, which the other functions refuse.
+        be infinite, NaN or subnormal, which `pack_quant_param`, `requantize` and `ascendc.fixpipe` refuse.
 
     Raises
     ------
