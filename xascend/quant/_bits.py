@@ -9,7 +9,10 @@ import numpy as np
 
 from xascend._dispatch import array_namespace
 
-__all__ = ["float32_bits", "float32_from_bits"]
+__all__ = ["EXPONENT", "MULTIPLIER", "float32_bits", "float32_from_bits"]
+
+EXPONENT = 0x7F800000  # of a float32
+MULTIPLIER = 0xFFFFE000  # what the hardware keeps of one: sign, exponent and 10 bits of the mantissa
 
 
 def float32_bits(x: Any) -> Any:

@@ -9,6 +9,7 @@ import array_api_compat as compat
 import numpy as np
 from numpy.typing import NDArray
 
+from xascend.quant._bits import EXPONENT, MULTIPLIER
 from xascend.quant._modes import QuantMode, mode_of
 from xascend.quant._words import unpack_quant_param
 
@@ -17,8 +18,6 @@ __all__ = ["EIGHT_BITS", "NINE_BITS", "Numbers", "Rule", "make_rule", "on_host"]
 Numbers = NDArray[Any]
 NINE_BITS = (-256, 255)  # what the product is clipped to before it is rounded and the offset added
 EIGHT_BITS = {"int8": (-128, 127), "uint8": (0, 255)}
-_EXPONENT = 0x7F800000
-_M1 = 0xFFFFE000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,9 +111,9 @@ def make_rule(
 
 def _usable(scale: Numbers, name: str) -> Numbers:
     """Return float32 multipliers with the 19 bits that count; ValueError for what the hardware must not be given."""
-    bits = scale.view(np.uint32) & np.uint32(_M1)
-    exponent = bits & np.uint32(_EXPONENT)
-    wrong = (exponent == _EXPONENT) | ((exponent == 0) & (bits << np.uint32(1) != 0))
+    bits = scale.view(np.uint32) & np.uint32(MULTIPLIER)
+    exponent = bits & np.uint32(EXPONENT)
+    wrong = (exponent == EXPONENT) | ((exponent == 0) & (bits << np.uint32(1) != 0))
     if wrong.any():
         raise ValueError(
             f"`{name}` must hold multipliers that are 0 or normal and finite: the hardware takes neither NaN nor "

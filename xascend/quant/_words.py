@@ -19,25 +19,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat as compat
-import array_api_compat.numpy
 import numpy as np
 
-from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
+from xascend._dispatch import array_dtype, array_namespace
 from xascend._ranges import require_flag
-from xascend.quant._bits import float32_bits, float32_from_bits
+from xascend.quant._bits import MULTIPLIER, float32_from_bits
+from xascend.quant._fields import (
+    is_array,
+    offset_field,
+    offset_fields,
+    require_arrays,
+    scale_bits,
+    scales_bits,
+    shift_field,
+)
 
 __all__ = ["QuantParam", "pack_quant_param", "require_word", "unpack_quant_param"]
 
-_OFFSETS = (-256, 255)
-_SHIFTS = (1, 16)
-_M1 = 0xFFFFE000
-_M1_UNIT = 13  # bits of a float32 below those that the hardware keeps
-_EXPONENT = 0x7F800000
 _N, _MCB, _OFFSET, _SIGN = 32, 36, 37, 46
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 _WORD_RULE = "`word` must be an int, a 64-bit quantisation word, or an array of uint64"
-_SCALE_RULE = "`scale` must be a number or an array of floating-point numbers"
-_OFFSET_RULE = f"`offset` must be an int in [{_OFFSETS[0]}, {_OFFSETS[1]}] or an array of integers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +127,15 @@ def pack_quant_param(
     require_flag("signed", signed)
     if not isinstance(rounding, str) or rounding not in ("truncate", "nearest"):
         raise ValueError(f"`rounding` must be 'truncate' or 'nearest', got {rounding!r}")
-    flags = (int(signed) << _SIGN) | (0 if shift is None else _shift_field(shift))
+    flags = (int(signed) << _SIGN) | (0 if shift is None else shift_field(shift) << _N)
     arrays = {name: value for name, value in (("scale", scale), ("offset", offset)) if not _is_number(value)}
     if not arrays:
-        return _scale_bits(scale, rounding) | flags | (_offset_field(offset) << _OFFSET)
-    _require_arrays(arrays)
+        return scale_bits(scale, rounding) | flags | (offset_field(offset) << _OFFSET)
+    require_arrays(arrays)
     (name, like), *_ = arrays.items()
     xp = array_namespace(name, like)
-    bits = _array_scale_bits(xp, scale, rounding) if "scale" in arrays else _scale_bits(scale, rounding)
-    field = _array_offset_field(xp, offset) if "offset" in arrays else _offset_field(offset)
+    bits = scales_bits(xp, scale, rounding) if "scale" in arrays else scale_bits(scale, rounding)
+    field = offset_fields(xp, offset) if "offset" in arrays else offset_field(offset)
     return xp.astype(bits | flags | (field << _OFFSET), xp.uint64)
 
 
@@ -172,11 +172,11 @@ def unpack_quant_param(word: Any) -> QuantParam:
     """
     if isinstance(word, int | np.integer):
         word = require_word("word", word)
-        scale = float(np.uint32(word & _M1).view(np.float32))
+        scale = float(np.uint32(word & MULTIPLIER).view(np.float32))
         offset = _sign_extended(word >> _OFFSET & 0x1FF)
         shift = (word >> _N & 0xF) + 1 if word >> _MCB & 1 else None
         return QuantParam(scale, offset, bool(word >> _SIGN & 1), shift)
-    if not _is_array(word):
+    if not is_array(word):
         raise TypeError(f"{_WORD_RULE}, got {word!r}")
     xp = array_namespace("word", word)
     if array_dtype(word, "word").name != "uint64":
@@ -185,7 +185,7 @@ def unpack_quant_param(word: Any) -> QuantParam:
     word = word.view(xp.int64) if compat.is_torch_array(word) else xp.astype(word & 0x7FFFFFFFFFFF, xp.int64)
     shift = xp.astype((word >> _MCB & 1) * ((word >> _N & 0xF) + 1), xp.int32)
     offset = xp.astype(_sign_extended(word >> _OFFSET & 0x1FF), xp.int32)
-    return QuantParam(float32_from_bits(word & _M1), offset, xp.astype(word >> _SIGN & 1, xp.bool), shift)
+    return QuantParam(float32_from_bits(word & MULTIPLIER), offset, xp.astype(word >> _SIGN & 1, xp.bool), shift)
 
 
 def require_word(name: str, value: Any) -> int:
@@ -201,87 +201,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating)
 
 
-def _is_array(value: Any) -> bool:
-    return bool(compat.is_array_api_obj(value))
-
-
-def _require_arrays(arrays: dict[str, Any]) -> None:
-    """Raise unless the arrays are of one library and one device, have data, and broadcast with each other."""
-    (name, like), *_ = arrays.items()
-    for other_name, other in arrays.items():
-        if not _is_array(other):
-            raise TypeError(f"{_SCALE_RULE if other_name == 'scale' else _OFFSET_RULE}, got {other!r}")
-        require_same_place(name, like, other_name, other)
-        if compat.is_torch_array(other) and other.device.type == "meta":
-            raise ValueError(f"`{other_name}` is on the device meta and has no data")
-    shapes = {other_name: array_shape(other_name, other) for other_name, other in arrays.items()}
-    try:
-        np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        raise ValueError(f"`offset` {shapes['offset']} must broadcast with `scale` {shapes['scale']}") from None
-
-
 def _sign_extended(field: Any) -> Any:
     return (field ^ 0x100) - 0x100
-
-
-def _shift_field(shift: Any) -> int:
-    if isinstance(shift, bool) or not isinstance(shift, int | np.integer):
-        raise TypeError(f"`shift` must be None or an int in [{_SHIFTS[0]}, {_SHIFTS[1]}], got {shift!r}")
-    if not _SHIFTS[0] <= shift <= _SHIFTS[1]:
-        raise ValueError(f"`shift` must lie in [{_SHIFTS[0]}, {_SHIFTS[1]}], got {shift}")
-    return (1 << _MCB) | (int(shift) - 1) << _N
-
-
-def _offset_field(offset: Any) -> int:
-    if isinstance(offset, bool) or not isinstance(offset, int | np.integer):
-        raise TypeError(f"{_OFFSET_RULE}, got {offset!r}")
-    if not _OFFSETS[0] <= offset <= _OFFSETS[1]:
-        raise ValueError(f"`offset` must lie in [{_OFFSETS[0]}, {_OFFSETS[1]}], got {offset}")
-    return int(offset) & 0x1FF
-
-
-def _array_offset_field(xp: Any, offset: Any) -> Any:
-    if not xp.isdtype(offset.dtype, "integral"):
-        raise TypeError(f"{_OFFSET_RULE}, got an array of {offset.dtype}")
-    wide = xp.astype(offset, xp.int64)
-    wrong = (wide < _OFFSETS[0]) | (wide > _OFFSETS[1])
-    if bool(xp.any(wrong)):
-        raise ValueError(f"`offset` must lie in [{_OFFSETS[0]}, {_OFFSETS[1]}], got {int(offset[wrong][0])}")
-    return wide & 0x1FF
-
-
-def _scale_bits(scale: Any, rounding: str) -> int:
-    if isinstance(scale, bool):
-        raise TypeError(f"{_SCALE_RULE}, got {scale!r}")
-    try:
-        number = float(scale)
-    except OverflowError:
-        raise ValueError(_scale_refusal(scale)) from None
-    return int(_array_scale_bits(compat.numpy, np.array([number]), rounding)[0])
-
-
-def _array_scale_bits(xp: Any, scale: Any, rounding: str) -> Any:
-    if array_dtype(scale, "scale").name not in _FLOATS:
-        raise TypeError(f"{_SCALE_RULE} ({', '.join(_FLOATS)}), got an array of {scale.dtype}")
-    with np.errstate(over="ignore", under="ignore"):
-        bits = float32_bits(xp.astype(scale, xp.float32))
-    packed = _to_19_bits(bits, rounding)
-    exponent = bits & _EXPONENT
-    wrong = (exponent == _EXPONENT) | (packed & _EXPONENT == _EXPONENT) | ((exponent == 0) & (scale != 0))
-    if bool(xp.any(wrong)):
-        raise ValueError(_scale_refusal(float(scale[wrong][0])))
-    return packed
-
-
-def _to_19_bits(bits: Any, rounding: str) -> Any:
-    if rounding == "nearest":
-        bits = bits + (1 << _M1_UNIT - 1) - 1 + (bits >> _M1_UNIT & 1)
-    return bits & _M1
-
-
-def _scale_refusal(scale: Any) -> str:
-    return (
-        "`scale` must be 0 or a number whose float32 is normal and finite, also in 19 bits: the hardware takes neither "
-        f"NaN nor infinities nor subnormals; got {scale!r}"
-    )
