@@ -20,13 +20,13 @@ constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache sure
 
 inline void Job::prepare(bool may_stream) {
     for (int i = 0; i < count; ++i) parts[i].choose_plane();
-    fit_blocks(256, 512, block_limit);
-    streams_ = may_stream && result_row() >= 4 * line_bytes;
-    staged_ = streams_ ? !is_direct() : collides();
-    if (streams_ && staged_) {
+    if (may_stream) {
         fit_blocks(stage_source_row, stage_row, stage_limit);
         if (!is_aligned()) fit_blocks(stage_source_row, 4 * stage_row, 4 * stage_limit);  // fewer ends of rows
+        streams_ = result_row() >= 2 * line_bytes;
     }
+    if (!streams_ || is_direct()) fit_blocks(256, 512, block_limit);
+    staged_ = streams_ ? !is_direct() : collides();
     gathers_ = count == 1 && parts->transposes() && parts->source_row() < short_row && aliases();
     choose_order();
     if (staged_) lay_out_stage();
