@@ -25,8 +25,9 @@ inline void Job::prepare(bool may_stream) {
         if (!is_aligned()) fit_blocks(stage_source_row, 4 * stage_row, 4 * stage_limit);  // fewer ends of rows
         streams_ = result_row() >= 2 * line_bytes;
     }
-    if (!streams_ || is_direct()) fit_blocks(256, 512, block_limit);
-    staged_ = streams_ ? !is_direct() : collides();
+    const bool direct = !streams_ || is_direct();
+    if (direct) fit_blocks(256, 512, block_limit);
+    staged_ = !direct || (!streams_ && (collides() || pads()));
     gathers_ = count == 1 && parts->transposes() && parts->source_row() < short_row && aliases();
     choose_order();
     if (staged_) lay_out_stage();
@@ -106,6 +107,11 @@ inline bool Job::is_direct() {
     if (parts->unit >= long_unit) return true;
     if (count > 1 || parts->unit % vector_bytes || !parts->y()) return false;
     return std::abs(parts->y()->src) >= page_bytes && is_aligned();
+}
+
+// Whether padding lies between the elements: in a stage it stays from one block to the next.
+inline bool Job::pads() const {
+    return count > 1 && std::any_of(parts, parts + count, [](const Part& part) { return part.fills; });
 }
 
 // Whether a tile's rows push each other out of a cache, because they lie a multiple of 2 KiB apart.

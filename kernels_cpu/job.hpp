@@ -74,6 +74,7 @@ class Job {
     int64_t result_row();
     bool is_direct();
     bool is_aligned();
+    bool pads() const;
     bool collides() const;
     bool aliases() const;
 

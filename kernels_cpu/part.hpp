@@ -83,7 +83,8 @@ class Part {
     Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
 
-    // The kernel's z is the longest of the other dimensions of a block. With `streamed`, stores of 16 bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
+    // Chooses the kernel, and as its z the longest of the other dimensions of a block. With `streamed`, stores of 16
+    // bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
     void choose_kernel(bool streamed, bool in_source_order) {
         in_source_order_ = in_source_order && !transposes();
         for (int d = 0; d < dims; ++d) {

@@ -5,8 +5,8 @@
 
 namespace xascend {
 
-// The fastest axes of a block. Element (x, y, z) lies at x * src_x + y * src_y + z * src_z in the source and likewise in
-// the destination; it is `unit` bytes.
+// The fastest axes of a block. Element (x, y, z) lies at x * src_x + y * src_y + z * src_z in the source, and likewise
+// in the destination; it is `unit` bytes.
 struct Plane {
     int64_t src_x, src_y, src_z, dst_x, dst_y, dst_z;
     int64_t unit;
