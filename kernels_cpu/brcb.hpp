@@ -49,8 +49,9 @@ inline void fill_blocks(const Brcb& call) {
 // Says whether all rules of the instruction are kept and a glance shows it, for arrays in memories that begin at the
 // given origins. There are calls that keep the rules otherwise; the caller judges them.
 inline bool is_plain(const Brcb& call, const Span& dst, int64_t dst_origin, const Span& src, int64_t src_origin) {
-    return is_aligned(call.dst, dst_origin) && is_aligned(call.src, src_origin) && dst.holds(call.written()) &&
-           src.holds(call.read()) && !call.written().meets(call.read()) && (dst_origin == src_origin || !dst.meets(src));
+    const Span written = call.written(), read = call.read();
+    return is_aligned(call.dst, dst_origin) && is_aligned(call.src, src_origin) && dst.holds(written) &&
+           src.holds(read) && !written.meets(read) && (dst_origin == src_origin || !dst.meets(src));
 }
 
 }  // namespace xascend

@@ -78,7 +78,7 @@ XASCEND_PUBLIC int xascend_trans_data_to_5hd_in_array(const int64_t* words, void
     return carry_out_if_plain(call);
 }
 
-// The list holds 16 destinations, 16 sources, and the arrays that own the memory of all destinations and of all sources.
+// The list holds 16 destinations, 16 sources, the array that owns the memory of the former, and that of the latter.
 XASCEND_PUBLIC int xascend_trans_data_to_5hd_of_views(const int64_t* words, void* list, const Python* python) {
     TransDataTo5HD call = read_5hd(words);
     int index = 0;
