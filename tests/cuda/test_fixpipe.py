@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ from quant.values import FLOATS, INTS, word
 
 from xascend import ascendc
 from xascend.ascendc._fixpipe_layouts import Layout, make_layout
-from xascend.quant import QuantMode
-from xascend.quant._cuda_launches import make_launch
+from xascend.quant import QuantMode, _cuda_launches
 from xascend.quant._cuda_matrices import Matrices, make_box_matrices, make_row_matrices
 from xascend.quant._rules import make_rule
 
@@ -242,6 +242,27 @@ def test_few_blocks_take_many_tiles(kind: tuple[str, str, str]) -> None:
         check(kind, dn(70, 600, 1, 601), DN, blocks=blocks, descending=True)
 
 
+@pytest.fixture
+def tall_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tiles as high as those of large matrices."""
+    monkeypatch.setattr(_cuda_launches, "_ENOUGH", 1)
+    _cuda_launches.make_launch.cache_clear()
+    yield
+    _cuda_launches.make_launch.cache_clear()
+
+
+@few
+@pytest.mark.usefixtures("tall_tiles")
+def test_tall_tiles(kind: tuple[str, str, str]) -> None:
+    for m in (128, 255, 300):
+        assert check(kind, nd(528, m, 1, 528), ND, blocks=3) == ["fixpipe_direct"]
+        assert check(kind, C310(96, 3 * m, 3 * m, 3 * m * 32), NZ, descending=True) == ["fixpipe_direct"]
+    assert check(kind, dn(83, 1500, 1, 1504), DN) == ["fixpipe_columns_aligned"]
+    assert check(kind, dn(83, 1030, 2, 1040), DN, descending=True) == ["fixpipe_columns_aligned"]
+    x = harness.aligned(random_bits((203, 1029), kind[1]))
+    assert quantisers.check_rows(x, rule_of(kind, 1029)) == ["fixpipe_direct"]
+
+
 @settings(max_examples=60)
 @given(
     kind=st.sampled_from(FEW),
@@ -334,4 +355,4 @@ def test_long_rows_are_all_of_an_array(size: int, columns: int) -> None:
 def test_a_launch_of_too_many_tiles_is_refused() -> None:
     matrices = Matrices(0, 1 << 31, 300, 16, (0, 9600, 16, 16), (0, 4800, 16, 16), 16)
     with pytest.raises(ValueError, match="fewer than 2147483648 tiles, got 2147483648"):
-        make_launch("float32", "float32", matrices, 32, 32)
+        _cuda_launches.make_launch("float32", "float32", matrices, 32, 32)
