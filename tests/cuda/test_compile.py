@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def compiler():
-    return compilers.find_compiler()
+    return functools.cache(compilers.find_compiler())
 
 
 def test_every_file_is_here() -> None:
