@@ -190,10 +190,11 @@ def find_entry(path: Path, /) -> ArrayFile | None:
     """
     path = path.resolve()
     for folder in path.parents[:2]:
-        fields = _own_fields(_read_text(folder))
-        if fields is not None and _leaves_out(fields, path.relative_to(folder)):
+        text = _read_text(folder)
+        fields = _own_fields(text)
+        if fields is None or _leaves_out(fields, path.relative_to(folder)):
             continue
-        manifest = read_manifest(folder)
+        manifest = Manifest.from_json(text, str(folder / MANIFEST))
         for entry in () if manifest is None else (manifest.output, *manifest.inputs):
             if folder / entry.file == path:
                 return entry
