@@ -55,6 +55,9 @@ def checks(device: Device, executor: str, /) -> Iterator[Check]:
             yield Check(name, lambda case=(src, dst, shape, dtype, options): _convert(device, executor, *case))
     for dtype in _DTYPES:
         yield Check(f"from a misaligned address, {dtype}", lambda dtype=dtype: _misaligned(device, dtype))
+        for src, dst, shape in (("ND", "FRACTAL_NZ", (65, 70)), ("NCHW", "C1HWNCoC0", (5, 20, 2, 3))):
+            name = f"{src} to {dst} at a misaligned address, {dtype}"
+            yield Check(name, lambda case=(src, dst, shape, dtype): _into_misaligned(device, *case))
         yield Check(f"of a reversed and sliced view, {dtype}", lambda dtype=dtype: _view(device, dtype))
     yield Check("into another C0 and another format, float16", lambda: _between(device))
     for offset, where in ((0, ""), (8, ", misaligned")):
@@ -103,6 +106,13 @@ def _misaligned(device: Device, dtype: str) -> str | None:
     x = _bits((65, 70), dtype)
     padded = np.concatenate((np.zeros(1, x.dtype), x.reshape(-1)))
     return _difference(device.fetch(xa.nd_to_nz(device.place(padded)[1:].reshape(x.shape))), xa.nd_to_nz(x))
+
+
+def _into_misaligned(device: Device, src: str, dst: str, shape: tuple[int, ...], dtype: str) -> str | None:
+    x = _bits(shape, dtype)
+    wanted = xa.trans_data(x, src, dst, pad_value=3)
+    out = _place_at(device, np.zeros_like(wanted), x.itemsize).reshape(wanted.shape)
+    return _difference(device.fetch(xa.trans_data(device.place(x), src, dst, pad_value=3, out=out)), wanted)
 
 
 def _view(device: Device, dtype: str) -> str | None:
@@ -165,19 +175,19 @@ _LAYOUTS = {
     "ND": (ascendc.FixpipeParamsV220, ascendc.CFG_ROW_MAJOR),
     "NZ": (ascendc.FixpipeParamsV220, ascendc.CFG_NZ),
     "DN": (ascendc.FixpipeParamsC310, ascendc.CFG_COLUMN_MAJOR),
+    "DN in whole vectors": (ascendc.FixpipeParamsC310, ascendc.CFG_COLUMN_MAJOR),
 }
 
 
 def _fixpipe(device: Device, mode: ascendc.QuantMode, source: str, result: str, layout: str) -> str | None:
     m, n = 100, 144
     make, config = _LAYOUTS[layout]
-    stride = {"ND": n + 1, "NZ": m * (32 if result == "int8" else 16) * np.dtype(result).itemsize // 32, "DN": m}[
-        layout
-    ]
+    block = m * (32 if result == "int8" else 16) * np.dtype(result).itemsize // 32
+    stride = {"ND": n + 1, "NZ": block, "DN": m, "DN in whole vectors": m + 12}[layout]
     words = _words(mode, n)
     is_vector = isinstance(words, np.ndarray)
     params = make(n, m, m, stride, mode, 0 if is_vector else words)
-    src, wanted = _numbers((m * n,), source), np.zeros(m * (n + 1), result)
+    src, wanted = _numbers((m * n,), source), np.zeros((m + 12) * (n + 1), result)
     given = device.place(wanted)
     for dst, values, place in ((given, device.place(src), device.place), (wanted, src, np.asarray)):
         tensor = place(words) if is_vector else None
