@@ -13,6 +13,7 @@ from cuda.driverless import Driverless, host_view
 from libraries import assert_same_bits, random_bits
 
 import xascend as xa
+from xascend import ascendc
 from xascend._cuda import _loader, reason_absent
 from xascend.bench._devices import Cuda
 
@@ -99,3 +100,14 @@ def test_types_by_bytes(driverless: Driverless, dtype: str) -> None:
     x = random_bits((33, 47), dtype)
     words = xa.nd_to_nz(driverless.put(x.view(f"u{x.itemsize}")), c0=xa.default_c0(dtype))
     assert_same_bits(host_view(words).view(x.dtype), xa.nd_to_nz(x))
+
+
+@pytest.mark.parametrize(("dtype", "mode"), [("int32", "VREQ8"), ("float32", "VQF322F16_PRE")])
+def test_requantize_of_views(driverless: Driverless, dtype: str, mode: str) -> None:
+    x, quant_mode = random_bits((40, 33), dtype), ascendc.QuantMode[mode]
+    words = ascendc.pack_quant_param(np.linspace(0.1, 2.0, 33, dtype=np.float32), np.arange(33) - 10)
+    for offset, view in ((0, np.s_[:]), (4, np.s_[:]), (0, np.s_[::-2, ::3]), (0, np.s_[:0]), (0, np.s_[3])):
+        given, columns = driverless.put(x, offset)[view], words[: x[view].shape[-1]].copy()
+        made = ascendc.requantize(given, quant_mode, driverless.put(columns), relu=True)
+        assert_same_bits(host_view(made).copy(), ascendc.requantize(x[view], quant_mode, columns, relu=True))
+    assert set(driverless.entries) == {"fixpipe_direct"}

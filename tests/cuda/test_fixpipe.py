@@ -19,7 +19,7 @@ from quant.values import FLOATS, INTS, word
 from xascend import ascendc
 from xascend.ascendc._fixpipe_layouts import Layout, make_layout
 from xascend.quant import QuantMode, _cuda_launches
-from xascend.quant._cuda_matrices import Matrices, make_box_matrices, make_row_matrices
+from xascend.quant._cuda_matrices import Matrices, cut_columns, make_box_matrices, make_row_matrices
 from xascend.quant._rules import make_rule
 
 V220, C310 = ascendc.FixpipeParamsV220, ascendc.FixpipeParamsC310
@@ -350,6 +350,19 @@ def test_long_rows_are_all_of_an_array(size: int, columns: int) -> None:
     assert all(column % columns == src % columns for column, src, _ in elements)
     assert all(column < together * columns for column, _, _ in elements)
     assert all(matrices.dst[2] % 4 == 0 or matrices.rows == 1 for matrices in made)
+
+
+@pytest.mark.parametrize("size", [(1 << 31) + 1027, (1 << 36) + 5])
+@pytest.mark.parametrize("columns", [1, 4096, 4099, 1 << 29])
+def test_sizes_beyond_32_bits(size: int, columns: int) -> None:
+    size = size // columns * columns
+    _, found = make_row_matrices(size, columns)
+    parts = [part for matrices in found for part in cut_columns(matrices)]
+    assert sum(part.count * part.rows * part.columns for part in parts) == size
+    for part in parts:
+        launch = _cuda_launches.make_launch("int32", "int8", part, 32, 32)
+        assert launch.kernel.entry == "fixpipe_direct"
+        assert launch.blocks <= launch.matrices["tiles"][0] < 1 << 31
 
 
 def test_a_launch_of_too_many_tiles_is_refused() -> None:
