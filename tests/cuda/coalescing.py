@@ -37,7 +37,9 @@ class Case:
 CASES = (
     Case("ND 4096 x 4096", (128, 4096), "ND", "FRACTAL_NZ", 0.95),
     Case("NCHW 16 x 256 x 56 x 56", (1, 64, 56, 56), "NCHW", "NC1HWC0", 0.95),
+    Case("NCHW 8 x 512 x 28 x 28", (1, 64, 28, 28), "NCHW", "NC1HWC0", 0.95),
     Case("OIHW 512 x 512 x 3 x 3", (64, 128, 3, 3), "NCHW", "FRACTAL_Z", 0.95),
+    Case("HWCN 3 x 3 x 256 x 512", (3, 1, 64, 512), "HWCN", "FRACTAL_Z", 0.95),
     Case("ND 4095 x 4083", (143, 4083), "ND", "FRACTAL_NZ", 0.80),
     Case("NCHW 8 x 100 x 35 x 35", (2, 100, 35, 35), "NCHW", "NC1HWC0", 0.80),
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pairs
 import pytest
 from cuda import harness
-from cuda.scattering import scattering
+from cuda.alternatives import alternative
 from libraries import assert_same_bits, random_bits
 
 from xascend import _numpy
@@ -103,12 +103,31 @@ def test_weights_without_padding_are_scattered(shape: tuple[int, ...], dtype: st
 )
 def test_what_may_be_scattered(shape: tuple[int, ...], dst: str, dtype: str) -> None:
     x = harness.aligned(random_bits(shape, dtype))
-    with scattering():
+    with alternative(-1):
         stored = check(plan_of(x, "NCHW", dst), x)
         back = plan_of(stored, dst, "NCHW", shape)
         assert_same_bits(check(back, stored), x)
         out = harness.aligned_empty(shape, x.dtype)
         assert harness.convert(back, stored, out, np.zeros((), dtype)).kernels == {"scatter": 1}
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize(
+    ("shape", "src", "dst"),
+    [
+        ((2, 64, 28, 28), "NCHW", "NC1HWC0"),
+        ((2, 64, 14, 14), "NCHW", "NC1HWC0"),
+        ((2, 50, 30, 31), "NCHW", "NHWC"),
+        ((3, 1, 64, 96), "HWCN", "FRACTAL_Z"),
+        ((40, 24, 3, 3), "NCHW", "FRACTAL_Z"),
+    ],
+)
+def test_every_alternative(shape: tuple[int, ...], src: str, dst: str, number: int) -> None:
+    for dtype in ("uint8", "float32"):
+        x = harness.aligned(random_bits(shape, dtype))
+        with alternative(number):
+            stored = check(plan_of(x, src, dst), x, orders=(False,))
+            assert_same_bits(check(plan_of(stored, dst, src, shape), stored, orders=(True,)), x)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -198,6 +217,7 @@ def test_all_kernels_and_words_took_part() -> None:
             ((2, 32, 8, 8), "NCHW", "NC1HWC0"),
             ((2, 20, 5, 7), "NCHW", "NHWC"),
             ((33, 35), "ND", "FRACTAL_NZ"),
+            ((64, 128, 3, 3), "NCHW", "FRACTAL_Z"),
         ):
             x = harness.aligned_empty(shape, np.dtype(dtype))
             for offset in (0, x.itemsize):

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda import harness
+from cuda.alternatives import alternative
 from cuda.mutants import make_mutant
-from cuda.scattering import scattering
 from libraries import random_bits
 
 from xascend import _numpy
@@ -74,7 +74,7 @@ def is_caught(folder: Path) -> bool:
     """Run the cases, there and back, by the kernels of `folder`; say whether anything was wrong."""
     if _is_caught(folder, CASES):
         return True
-    with scattering():
+    with alternative(-1):
         return _is_caught(folder, SCATTERED)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from xascend._cuda._jobs import SECTOR, Job, Kernel, Swizzle, Walk
+from xascend._cuda._jobs import SECTOR, Job, Swizzle, Walk
 
 __all__ = ["choose_layout", "count_ways"]
 
@@ -18,8 +19,9 @@ Ints = npt.NDArray[np.int64]
 _BANKS = 32
 _BANK = 4  # bytes
 _WARP = 32
-_SAMPLES = (4, 64)  # warps that stand for all of a tile: for a first look, and where that is promising
-_NEAR = (16, 8, 4, 2)  # words of a row that follow each other before the next row's
+_GOLDEN = 0.6180339887498949  # of which the multiples spread evenly between the integers
+_SAMPLES = (4, 32)  # warps that stand for all of a tile: for a first look, and where that is promising
+_NEAR = (16, 2, 8, 4)  # words of a row that follow each other before the next row's
 _PADS = (*range(9), 16)  # words between rows
 _PADS_SWIZZLED = (0, 2, 4, 8, 16)
 _PADS_SCATTERED = range(8)  # vectors between rows
@@ -30,46 +32,37 @@ _SMALL = 512  # words of all tiles together for which it is not either
 
 
 class _Layout(NamedTuple):
-    """How a tile lies in shared memory: the order of the stores, words between rows, and how places are swizzled.
+    """Which job it is, the order of its stores, words or vectors between rows, and how places are swizzled."""
 
-    Rows are those of the source, or, `scattered`, those of the destination, with 16 bytes between them for each `pad`.
-    """
-
+    number: int
     near: int
     pad: int
     swizzle: Swizzle = Swizzle()
-    scattered: bool = False
 
 
-def choose_layout(job: Job, scattered: Job | None, row: int, words: tuple[int, int], most: int, /) -> Job | None:
-    """Return `job` with places in shared memory, and an order of its stores, that keep threads off each other's banks.
+def choose_layout(jobs: tuple[Job, ...], most: int, /) -> Job | None:
+    """Return one of `jobs` with places in shared memory that keep threads off each other's banks.
 
-    Or else `scattered`, the same for the kernel that scatters. `row` is the bytes of a row of the source, `words` those
-    that are loaded and stored at once; `job` has the strides inside rows already. None where tiles need more than
-    `most` bytes.
+    They do the same and have the strides inside rows already. The order of the stores is chosen too. None where tiles
+    need more than `most` bytes.
     """
-    plain = _Layout(job.store.slots, 0)
-    is_small = job.store.total * job.tiles <= _SMALL and _lay_out(job, row, words[0], plain).shared <= most
-    layout = plain if is_small else _search(_shape_of(job), scattered and _shape_of(scattered), row, words, most)
-    return layout and _lay_out(scattered if scattered and layout.scattered else job, row, words[0], layout)
+    plain, first = _Layout(0, jobs[0].store.slots, 0), jobs[0]
+    is_small = first.store.total * first.tiles <= _SMALL and _lay_out(first, plain).shared <= most
+    layout = plain if is_small else _search(tuple(map(_shape_of, jobs)), most)
+    return layout and _lay_out(jobs[layout.number], layout)
 
 
 @functools.lru_cache(maxsize=256)
-def _search(job: Job, scattered: Job | None, row: int, words: tuple[int, int], most: int) -> _Layout | None:
-    slots = job.store.slots
-    pieces = (slots, *(near for near in _NEAR if near < slots and near * words[1] >= SECTOR))
-    layouts = [(job, _Layout(near, pad, swizzle)) for near in pieces for swizzle, pad in _arrangements(words[0])]
-    if scattered:
-        layouts += [(scattered, _Layout(slots, pad, scattered=True)) for pad in _PADS_SCATTERED]
+def _search(jobs: tuple[Job, ...], most: int) -> _Layout | None:
     best, fewest = None, math.inf
-    for laid_out, layout in layouts:
-        candidate = _lay_out(laid_out, row, words[0], layout)
+    for layout in _layouts(jobs):
+        candidate = _lay_out(jobs[layout.number], layout)
         if candidate.shared > most:
             continue
         ways = 0.0
         for sample in _SAMPLES:
             if ways < fewest:
-                ways = count_ways(candidate, words, sample)
+                ways = count_ways(candidate, sample)
         if ways < fewest:
             best, fewest = layout, ways
         if fewest < _GOOD:
@@ -77,18 +70,36 @@ def _search(job: Job, scattered: Job | None, row: int, words: tuple[int, int], m
     return best
 
 
-@functools.cache
-def _arrangements(load_word: int) -> tuple[tuple[Swizzle, int], ...]:
-    """Return swizzles with words between rows, those first that suit most tiles.
+def _layouts(jobs: tuple[Job, ...]) -> Iterator[_Layout]:
+    """Yield what is worth a look, that first which suits most tiles."""
+    for near in (None, *_NEAR):
+        for number, job in enumerate(jobs):
+            slots = job.store.slots
+            if near is None:
+                yield from (_Layout(number, slots, *some) for some in _arrangements(job))
+            elif near < slots and near * _words(job)[1] >= SECTOR and job.kernel.entry != "scatter":
+                yield from (_Layout(number, near, *some) for some in _arrangements(job))
 
-    The low bits of the number of a turn around the banks change those of the numbers of the words in it.
+
+def _arrangements(job: Job) -> Iterator[tuple[int, Swizzle]]:
+    """Yield words, or vectors, between rows with swizzles.
+
+    With these, the low bits of the number of a turn around the banks change those of the numbers of the words in it.
     """
+    if job.kernel.entry == "scatter":
+        yield from ((pad, Swizzle()) for pad in _PADS_SCATTERED)
+        return
+    load_word, _ = _words(job)
     shift = (_TURN // load_word).bit_length() - 1
     masks = [mask for mask in (load_word * ((1 << bits) - 1) for bits in range(2, 6)) if mask < _TURN]
-    return (
-        *((Swizzle(), pad) for pad in _PADS),
-        *((Swizzle(shift, mask), pad) for mask in masks for pad in _PADS_SWIZZLED),
-    )
+    yield from ((pad, Swizzle()) for pad in _PADS)
+    yield from ((pad, Swizzle(shift, mask)) for mask in masks for pad in _PADS_SWIZZLED)
+
+
+def _words(job: Job) -> tuple[int, int]:
+    """Return the bytes that are loaded and stored at once."""
+    load_word = max(_BANK, job.kernel.word)
+    return load_word, load_word if job.kernel.entry == "tiles_shifted" else _VECTOR
 
 
 def _shape_of(job: Job) -> Job:
@@ -99,13 +110,15 @@ def _shape_of(job: Job) -> Job:
     return replace(job, src=job.src % SECTOR, dst=job.dst % SECTOR, dims=dims)
 
 
-def _lay_out(job: Job, row: int, load_word: int, layout: _Layout) -> Job:
+def _lay_out(job: Job, layout: _Layout) -> Job:
     """Return `job` with its rows one after the other."""
-    if layout.scattered:
+    if job.kernel.entry == "scatter":
         return _lay_out_scattered(job, layout.pad)
-    dims = list(job.dims)
+    dims, walk = list(job.dims), job.load
+    load_word, _ = _words(job)
+    row = walk.unit * dims[walk.outer].extent * job.kernel.word
     pitch = (-(-row // load_word) + layout.pad) * load_word
-    for d in job.load.order:
+    for d in walk.order:
         dims[d] = replace(dims[d], shared=pitch)
         pitch *= dims[d].extent
     store = replace(job.store, near=layout.near)
@@ -114,7 +127,7 @@ def _lay_out(job: Job, row: int, load_word: int, layout: _Layout) -> Job:
 
 
 def _lay_out_scattered(job: Job, pad: int) -> Job:
-    """Return the same job for the kernel that scatters: rows of the destination, as they lie there."""
+    """Return a job that scatters with rows of the destination one after the other, as they lie there."""
     dims, walk, element = list(job.dims), job.store, job.kernel.word
     dims[walk.outer] = replace(dims[walk.outer], shared=walk.unit * element)
     dims[walk.inner] = replace(dims[walk.inner], shared=element)
@@ -122,15 +135,15 @@ def _lay_out_scattered(job: Job, pad: int) -> Job:
     for d in walk.order:
         dims[d] = replace(dims[d], shared=pitch)
         pitch *= dims[d].extent
-    return replace(job, kernel=Kernel("scatter.cu", "scatter", element), dims=tuple(dims), shared=pitch)
+    return replace(job, dims=tuple(dims), shared=pitch)
 
 
-def count_ways(job: Job, words: tuple[int, int], sample: int, /) -> float:
+def count_ways(job: Job, sample: int, /) -> float:
     """Return the average number of passes that an access to shared memory takes, 1 being the fewest.
 
     Counted for `sample` warps of a whole tile of a source and a destination that begin at a sector.
     """
-    element, (load_word, store_word) = job.kernel.word, words
+    element, (load_word, store_word) = job.kernel.word, _words(job)
     loaded, stored = job.load.total, job.store.total
     if job.kernel.entry == "scatter":
         stores = _element_places(job, job.load, load_word, sample), element, loaded * (load_word // element)
@@ -153,7 +166,11 @@ def _groups(nbytes: int) -> int:
 def _slots(job: Job, walk: Walk, sample: int) -> tuple[Ints, Ints, dict[str, Ints]]:
     """Return (warps, lanes) of row and word numbers, and what `find_row` says of the rows."""
     warps = max(1, walk.total // _WARP)
-    first = np.unique(np.linspace(0, warps - 1, sample).astype(np.int64)) * _WARP
+    if warps <= sample:
+        chosen = np.arange(warps)
+    else:  # at no regular distance, which could be that of what repeats in a tile
+        chosen = np.unique((np.arange(sample) * _GOLDEN % 1 * warps).astype(np.int64))
+    first = chosen * _WARP
     slot = first[:, None] + np.arange(_WARP)
     piece = slot // walk.near
     turn = piece // walk.rows

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xascend._cuda._banks import choose_layout
-from xascend._cuda._jobs import SECTOR, Dim, Job, Kernel, Walk
+from xascend._cuda._jobs import MAX_DIMS, SECTOR, Dim, Job, Kernel, Walk
 from xascend._cuda._moves import Axis, Move
 
 __all__ = ["make_tile_job"]
@@ -18,6 +18,7 @@ _TILE_UNALIGNED = 1 << 15  # longer rows, because both ends of each touch a sect
 _ROWS = (64, 128, 256, 512, 1024, 2048, 4096)  # bytes that rows grow to, step by step
 _VECTOR = 16
 _DST_AXES = 2  # along which a row of the destination may run
+_LONG_ROW = 512  # bytes from which on the sectors at both ends of a row hardly matter
 _SCATTERED_AXES = 2  # along which one of the source may, whose elements are scattered
 
 
@@ -47,45 +48,87 @@ class _Rows:
 
 def make_tile_job(move: Move, element: int, src_align: int, dst_align: int, /) -> Job:
     """Return the job that carries out `move`, whose elements are `element` bytes and naturally aligned."""
-    by_src = tuple(sorted(move.axes, key=lambda axis: abs(axis.src)))
-    by_dst = tuple(reversed(move.axes))
-    src = _Side(by_src, {a: a.src for a in by_src}, math.gcd(SECTOR, src_align, move.src), len(by_src), True)
-    dst = _Side(by_dst, {a: a.dst for a in by_dst}, math.gcd(SECTOR, dst_align, move.dst), _DST_AXES, False)
+    alignments = math.gcd(SECTOR, src_align, move.src), math.gcd(SECTOR, dst_align, move.dst)
     strides = (s for axis in move.axes for s in (axis.src, axis.dst) if abs(s) >= SECTOR)
-    budget = _TILE if math.gcd(src.alignment, dst.alignment, *strides) == SECTOR else _TILE_UNALIGNED
-    while (job := _job(move, element, src, dst, budget)) is None:
+    budget = _TILE if math.gcd(*alignments, *strides) == SECTOR else _TILE_UNALIGNED
+    while (job := choose_layout(_alternatives(move, element, alignments, budget), _MOST)) is None:
         budget //= 2  # elements that lie apart take a word each
     return job
 
 
-def _job(move: Move, element: int, src: _Side, dst: _Side, budget: int) -> Job | None:
-    """Return the job with tiles of at most `budget` bytes, or None where these do not fit into shared memory."""
+def _alternatives(move: Move, element: int, alignments: tuple[int, int], budget: int) -> tuple[Job, ...]:
+    """Return jobs that do the same by tiles of at most `budget` bytes, those first that suit most moves."""
+    src, dst = _sides(move, alignments, _DST_AXES)
     extents = _extents(src, dst, element, budget // element)
-    read, written = _rows(src, extents, element), _rows(dst, extents, element)
+    jobs = _jobs(move, element, src, dst, extents)
+    short = _with_short_rows(move, element, extents)
+    if short and jobs[0].kernel.entry == "tiles_aligned":
+        shorter, most, others = short
+        jobs[1:1] = _jobs(shorter, element, *_sides(shorter, alignments, most), others)
+    return tuple(jobs)
+
+
+def _with_short_rows(
+    move: Move, element: int, extents: Mapping[Axis, int]
+) -> tuple[Move, int, Mapping[Axis, int]] | None:
+    """Return the same move with rows of the destination that are no longer than whole sectors, their axes, and extents.
+
+    Threads then go through several rows at once, of which the elements lie in other banks. None where rows are short.
+    """
+    *outermost, outer, inner = (_alone(element), _alone(element), *move.axes)
+    row = inner.count * element
+    is_long = inner.dst == element and outer.dst == row and extents[inner] == inner.count
+    if not is_long or inner.valid != inner.count or outer.valid != outer.count:
+        return None
+    together = SECTOR // math.gcd(SECTOR, row)
+    if together == 1:
+        return move, 1, extents
+    is_even = math.gcd(outer.count, extents[outer]) % together == 0
+    if not is_even or extents[outer] == together or len(move.axes) > MAX_DIMS - 3:
+        return None
+    many = Axis(outer.count // together, outer.count // together, outer.src * together, outer.dst * together)
+    few = replace(outer, count=together, valid=together)
+    shorter = replace(move, axes=(*outermost[2:], many, few, inner))
+    return shorter, _DST_AXES, {**extents, many: extents[outer] // together, few: together}
+
+
+def _sides(move: Move, alignments: tuple[int, int], dst_axes: int) -> tuple[_Side, _Side]:
+    by_src = tuple(sorted(move.axes, key=lambda axis: abs(axis.src)))
+    by_dst = tuple(reversed(move.axes))
+    return (
+        _Side(by_src, {a: a.src for a in by_src}, alignments[0], len(by_src), True),
+        _Side(by_dst, {a: a.dst for a in by_dst}, alignments[1], dst_axes, False),
+    )
+
+
+def _jobs(move: Move, element: int, src: _Side, dst: _Side, extents: Mapping[Axis, int]) -> list[Job]:
+    """Return jobs for the kernels that gather and, where it may be, that scatter."""
+    written = _rows(dst, extents, element)
     load_word = max(4, element)
     is_whole = math.gcd(written.alignment, written.nbytes, _whole(written, extents)) % _VECTOR == 0
-    store_word = _VECTOR if is_whole else load_word
-    axes = tuple(dict.fromkeys((*dst.axes, *read.axes, *written.axes)))
-    stores = _walk(axes, dst, extents, written, store_word, is_whole=is_whole)
 
-    def with_loads(rows: _Rows) -> Job:
-        dims = (Dim(a.src, a.dst, a.count, a.valid, extents[a], a.src if a in rows.axes else 0) for a in axes)
+    def with_loads(kernel: Kernel, read: _Rows) -> Job:
+        axes = tuple(dict.fromkeys((*dst.axes, *read.axes, *written.axes)))
+        dims = (Dim(a.src, a.dst, a.count, a.valid, extents[a], a.src if a in read.axes else 0) for a in axes)
         return Job(
-            Kernel("tiles.cu", "tiles_aligned" if is_whole else "tiles_shifted", element),
+            kernel,
             move.src,
             move.dst,
             tuple(dims),
-            _walk(axes, src, extents, rows, load_word, is_whole=False),
-            stores,
-            in_words=math.gcd(rows.alignment, rows.nbytes) % load_word == 0,
+            _walk(axes, src, extents, read, load_word, is_whole=False),
+            _walk(axes, dst, extents, written, _VECTOR if is_whole else load_word, is_whole=is_whole),
+            in_words=math.gcd(read.alignment, read.nbytes) % load_word == 0,
         )
 
-    scattered = None
-    if is_whole and all(axis.valid == axis.count for axis in axes):
-        short = _rows(replace(src, most=_SCATTERED_AXES), extents, element)
-        if short.alignment == SECTOR and math.gcd(short.nbytes, _whole(short, extents)) % load_word == 0:
-            scattered = with_loads(short)
-    return choose_layout(with_loads(read), scattered, read.nbytes, (load_word, store_word), _MOST)
+    gather = Kernel("tiles.cu", "tiles_aligned" if is_whole else "tiles_shifted", element)
+    read, single, short = (_rows(replace(src, most=most), extents, element) for most in (src.most, 1, _SCATTERED_AXES))
+    jobs = [with_loads(gather, read)]
+    if len(read.axes) > 1 and (single.nbytes >= _LONG_ROW or math.gcd(single.alignment, single.nbytes) == SECTOR):
+        jobs.append(with_loads(gather, single))  # whose rows may lie apart
+    has_whole_words = short.alignment == SECTOR and math.gcd(short.nbytes, _whole(short, extents)) % load_word == 0
+    if is_whole and has_whole_words and all(axis.valid == axis.count for axis in move.axes):
+        jobs.append(with_loads(Kernel("scatter.cu", "scatter", element), short))
+    return jobs
 
 
 def _extents(src: _Side, dst: _Side, element: int, most: int) -> dict[Axis, int]:
