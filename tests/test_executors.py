@@ -67,12 +67,13 @@ def small_slabs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         steps.append(choose(dims, nbytes))
         return steps[-1]
 
-    for name, value in (("_MIN_SLABBED_BYTES", 0), ("_MIN_SLAB_BYTES", 1), ("_PAGE_BYTES", 64), ("_MAX_PAGES", 2)):
+    small = {"_MIN_SLABBED_BYTES": 0, "_MIN_SLAB_BYTES": 1, "_PAGE_BYTES": 64, "_MAX_PAGES": 2}
+    for name, value in (small | {"_TOGETHER_BYTES": 200, "_MIN_FILLED_ITEMS": 1}).items():
         monkeypatch.setattr(_numpy, name, value)
     monkeypatch.setattr(_numpy, "_slab_first", spy)
-    _numpy._moves.cache_clear()
+    _numpy._rounds.cache_clear()
     yield steps
-    _numpy._moves.cache_clear()
+    _numpy._rounds.cache_clear()
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "reversed", "broadcast"])
@@ -96,6 +97,18 @@ def test_large_arrays_are_moved_in_slabs(
     assert any(small_slabs) or layout != "contiguous"  # strides of views may leave nothing to cut
 
 
+def test_elements_and_the_padding_between_them_take_turns(small_slabs: list[int]) -> None:
+    x = random_bits((2, 5, 9, 3), "float16")
+    stored = both(x, "NHWC", "NC1HWC0", None, None)
+    plan = make_plan(as_format("src", "NHWC"), as_format("dst", "5HD"), x.shape, None, 16, None, 1)
+    (both_moves,) = _numpy._rounds(plan, 2, x.strides, stored.strides)
+    assert [move.words for move in both_moves.moves] == [1, 13]
+    assert (both_moves.step, both_moves.moves[0].target.shape) == (200 // 32, (90,))
+    strided = np.zeros((*stored.shape[:-1], 32), np.float16)[..., ::2]
+    _numpy.run(plan, x, strided, np.float16(3)[()])
+    assert_same_bits(np.ascontiguousarray(strided), stored)
+
+
 def test_a_slab_keeps_to_a_few_pages_of_the_source_and_is_worth_a_call() -> None:
     megabytes = 32 << 20
     rows = [(256, 32, 4096 * 32), (4096, 8192, 32)]  # float16, 4096 x 4096, to FRACTAL_NZ
@@ -115,7 +128,8 @@ def test_a_slab_keeps_to_a_few_pages_of_the_source_and_is_worth_a_call() -> None
 @pytest.mark.parametrize(("columns", "item"), [((1 << 31) - 1, "|V2147483647"), (1 << 31, "|u1")])
 def test_runs_too_long_for_an_item_of_numpy_stay_elements(columns: int, item: str) -> None:
     plan = make_plan(as_format("src", "ND"), as_format("dst", "NZ"), (2, columns), None, 8, columns, 1)
-    (copy,) = _numpy._moves(plan, 1, (columns + 1, 1), (16 * columns, 16 * columns, columns, 1)).copies
+    *_, last = _numpy._rounds(plan, 1, (columns + 1, 1), (16 * columns, 16 * columns, columns, 1))
+    (copy,) = last.moves
     assert copy.source.dtype.str == copy.target.dtype.str == item
 
 

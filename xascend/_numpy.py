@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,11 @@ Strides = tuple[int, ...]
 Dims = list[tuple[int, int, int]]
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: np.dtype("c16")}  # moved, never computed with
 _MAX_ITEM_BYTES = (1 << 31) - 1  # of NumPy
+_MIN_FILLED_ITEMS = 512  # making an item of padding takes as long as writing so many runs word by word
+_MAX_FILL_BYTES = 1 << 10  # longer runs are written at full speed word by word
 _MIN_SLABBED_BYTES = 1 << 20  # caches hold what is smaller
 _MIN_SLAB_BYTES = 1 << 16  # one assignment takes as long as moving a few KiB
+_TOGETHER_BYTES = 1 << 18  # of the destination: they stay in a second-level cache
 _PAGE_BYTES = 1 << 12
 _MAX_PAGES = 64  # of the source between two uses of a line: what a first table of addresses and a second cache hold
 
@@ -63,20 +67,20 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
-    """Two views of equal shape, copied in slabs of `step` along the first axis, or at once where that is 0."""
+class _Move:
+    """A view to write, and what comes there: another view, or padding, of which one item is `words` words."""
 
-    source: _View
     target: _View
-    step: int
+    source: _View | None
+    words: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Moves:
-    """What to do for one plan and one pair of strides: regions to fill, then copies."""
+class _Round:
+    """Moves that take turns, each for `step` entries of the first axis at a time, or at once where that is 0."""
 
-    fills: tuple[_View, ...]
-    copies: tuple[_Copy, ...]
+    moves: tuple[_Move, ...]
+    step: int
 
 
 def empty_output(plan: Plan, x: Array, /) -> Array:
@@ -85,48 +89,88 @@ def empty_output(plan: Plan, x: Array, /) -> Array:
 
 
 def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:
-    """Carry out `plan` from `x` into `out`, which must not overlap; nothing else is allocated."""
+    """Carry out `plan` from `x` into `out`, which must not overlap; nothing of their size is allocated."""
     word = _WORDS[x.itemsize]
-    moves = _moves(plan, x.itemsize, x.strides, out.strides)
-    x, out = x.view(word), out.view(word)
-    if moves.fills:
-        fill = pad_value.view(word)
-        for view in moves.fills:
-            view.of(out)[...] = fill
-    for copy in moves.copies:
-        source, target = copy.source.of(x), copy.target.of(out)
-        if copy.step:
-            for start in range(0, len(target), copy.step):
-                target[start : start + copy.step] = source[start : start + copy.step]
+    rounds = _rounds(plan, x.itemsize, x.strides, out.strides)
+    x, out, padding = x.view(word), out.view(word), pad_value.view(word)
+    for each in rounds:
+        pairs = []
+        for move in each.moves:
+            target = move.target.of(out)
+            if move.source is not None:
+                source = move.source.of(x)
+            else:
+                source = padding if move.words == 1 else np.full(move.words, padding).view(target.dtype)
+            pairs.append((target, source))
+        if each.step:
+            _take_turns(pairs, each.step)
         else:
-            target[...] = source
+            for target, source in pairs:
+                target[...] = source
+
+
+def _take_turns(pairs: Sequence[tuple[Array, Array]], step: int) -> None:
+    pairs = [(target, np.broadcast_to(source, target.shape)) for target, source in pairs]
+    for start in range(0, len(pairs[0][0]), step):
+        part = slice(start, start + step)
+        for target, source in pairs:
+            target[part] = source[part]
 
 
 @functools.lru_cache(maxsize=256)
-def _moves(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> _Moves:
+def _rounds(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> tuple[_Round, ...]:
     word = _WORDS[itemsize]
-    fills = [_View(word, 0, plan.dst_shape, dst_strides)]
-    if plan.padding is not None:
-        fills = []
-        for region in plan.padding:
-            offset, placed = region.placed(dst_strides)
-            fills.append(_View(word, offset, tuple(n for n, _ in placed), tuple(stride for _, stride in placed)))
-    copies = []
-    for src_offset, dst_offset, dims in strided_copies(plan.boxes, src_strides, dst_strides):
-        nbytes = math.prod(count for count, _, _ in dims) * itemsize
-        unit = word
-        if len(dims) > 1 and dims[-1][1:] == (itemsize, itemsize) and dims[-1][0] * itemsize <= _MAX_ITEM_BYTES:
-            unit = np.dtype(f"V{dims.pop()[0] * itemsize}")
-        step = _slab_first(dims, nbytes)
-        shape = tuple(count for count, _, _ in dims)
-        copies.append(
-            _Copy(
-                _View(unit, src_offset, shape, tuple(src for _, src, _ in dims)),
-                _View(unit, dst_offset, shape, tuple(dst for _, _, dst in dims)),
-                step,
-            )
-        )
-    return _Moves(tuple(fills), tuple(copies))
+    if plan.padding is None:
+        fills = [_fill(0, list(zip(plan.dst_shape, dst_strides, strict=True)), word)]
+    else:
+        fills = [_fill(*region.placed(dst_strides), word) for region in plan.padding]
+    copies = [_copy(*copy, word) for copy in strided_copies(plan.boxes, src_strides, dst_strides)]
+    moves = [*(move for move, _ in copies), *fills]
+    step = _step_together([move.target for move in moves]) if fills and plan.padding is not None else 0
+    if step:
+        return (_Round(tuple(moves), step),)
+    return (*(_Round((move,), 0) for move in fills), *(_Round((move,), step) for move, step in copies))
+
+
+def _step_together(targets: Sequence[_View]) -> int:
+    """Return how many entries of the first axis make a slab where all targets have the same, otherwise 0.
+
+    Lines that hold elements and padding are then written once, not twice.
+    """
+    (count, stride), *others = {(target.shape[:1], target.strides[:1]) for target in targets}
+    if others or not count or count[0] * abs(stride[0]) < _MIN_SLABBED_BYTES:
+        return 0
+    return max(1, _TOGETHER_BYTES // abs(stride[0]))
+
+
+def _fill(offset: int, placed: list[tuple[int, int]], word: np.dtype[Any]) -> _Move:
+    dims: list[tuple[int, int]] = []
+    for count, stride in sorted((dim for dim in placed if dim[0] != 1), key=lambda dim: -abs(dim[1])):
+        if dims and dims[-1][1] == count * stride:
+            dims[-1] = dims[-1][0] * count, stride
+        else:
+            dims.append((count, stride))
+    words, unit = 1, word
+    if len(dims) > 1 and dims[-1][1] == word.itemsize:
+        run, items = dims[-1][0], math.prod(count for count, _ in dims[:-1])
+        if items >= _MIN_FILLED_ITEMS and run * word.itemsize <= _MAX_FILL_BYTES:
+            words, unit = run, np.dtype(f"V{run * word.itemsize}")
+            dims.pop()
+    shape = tuple(count for count, _ in dims)
+    return _Move(_View(unit, offset, shape, tuple(stride for _, stride in dims)), None, words)
+
+
+def _copy(src_offset: int, dst_offset: int, dims: Dims, word: np.dtype[Any]) -> tuple[_Move, int]:
+    """Return a copy, and the step in which to make it."""
+    itemsize = word.itemsize
+    nbytes = math.prod(count for count, _, _ in dims) * itemsize
+    unit = word
+    if len(dims) > 1 and dims[-1][1:] == (itemsize, itemsize) and dims[-1][0] * itemsize <= _MAX_ITEM_BYTES:
+        unit = np.dtype(f"V{dims.pop()[0] * itemsize}")
+    step = _slab_first(dims, nbytes)
+    shape = tuple(count for count, _, _ in dims)
+    source = _View(unit, src_offset, shape, tuple(src for _, src, _ in dims))
+    return _Move(_View(unit, dst_offset, shape, tuple(dst for _, _, dst in dims)), source), step
 
 
 def _slab_first(dims: Dims, nbytes: int) -> int:
