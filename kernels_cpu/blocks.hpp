@@ -1,4 +1,4 @@
-// A job's work, block by block: gather, move, flush.
+// A job's work, block by block: move, flush.
 #pragma once
 
 #include "ahead.hpp"
@@ -12,7 +12,7 @@ inline void Job::locate(const int64_t* at, Block& block) const {
     }
 }
 
-inline void Job::run(int64_t first, int64_t last, const Scratch& scratch) const {
+inline void Job::run(int64_t first, int64_t last, char* stage) const {
     int64_t at[max_dims];
     int64_t per_dim[max_dims];
     int64_t rest = first;
@@ -22,8 +22,8 @@ inline void Job::run(int64_t first, int64_t last, const Scratch& scratch) const 
         at[d] = rest % per_dim[d];
         rest /= per_dim[d];
     }
-    char* result = scratch.result + line_bytes;
-    if (staged_) fill(result);
+    stage += line_bytes;  // room for what a first row is to continue
+    if (staged_) fill(stage);
     Block pair[2];
     locate(at, pair[first % 2]);
     for (int64_t done = first; done < last; ++done) {
@@ -37,33 +37,32 @@ inline void Job::run(int64_t first, int64_t last, const Scratch& scratch) const 
         for (int d = 0; d < shared; ++d) to += block.first.of[d] * dim(d).dst;
         for (int i = 0; i < count; ++i) {
             if (!staged_) {
-                move(parts[i], block, scratch, to + (parts[i].dst - dst), nullptr);
+                move(parts[i], block, to + (parts[i].dst - dst), nullptr);
             } else if (!parts[i].fills) {
-                move(parts[i], block, scratch, result + (parts[i].dst - dst), &staged_strides_);
+                move(parts[i], block, stage + (parts[i].dst - dst), &staged_strides_);
             }
         }
         if (staged_) {
             Ahead ahead(*this, more ? &next : nullptr);
-            flush(block.size, result, to, continues, continued, ahead);
+            flush(block.size, stage, to, continues, continued, ahead);
         }
     }
 }
 
 // Puts padding where it is to stay from one block to the next.
-inline void Job::fill(char* result) const {
+inline void Job::fill(char* stage) const {
     Block largest;
     for (int d = 0; d < shared; ++d) {
         largest.first.of[d] = 0;
         largest.size.of[d] = dim(d).block;
     }
     for (int i = 0; i < count; ++i) {
-        if (parts[i].fills) move(parts[i], largest, {}, result + (parts[i].dst - dst), &staged_strides_);
+        if (parts[i].fills) move(parts[i], largest, stage + (parts[i].dst - dst), &staged_strides_);
     }
 }
 
 // Carries out a block of one part; `strides` are those of the shared dimensions at `to`, if they are not as they were.
-inline void Job::move(const Part& part, const Block& block, const Scratch& scratch, char* to,
-                      const Extents* strides) const {
+inline void Job::move(const Part& part, const Block& block, char* to, const Extents* strides) const {
     Extents size, src_strides, dst_strides;
     const char* from = part.src;
     for (int d = 0; d < part.dims; ++d) {
@@ -72,41 +71,12 @@ inline void Job::move(const Part& part, const Block& block, const Scratch& scrat
         dst_strides.of[d] = d < shared && strides ? strides->of[d] : part.dim[d].dst;
         if (d < shared) from += block.first.of[d] * part.dim[d].src;
     }
-    if (gathers_) {
-        gather(size, from, scratch.source, src_strides);
-        from = scratch.source;
-    }
     part.move(size, from, src_strides, to, dst_strides);
-}
-
-// Reads a block, stretch by stretch, into memory where no two of its lines push each other out of the cache.
-inline void Job::gather(const Extents& size, const char* from, char* source, Extents& strides) const {
-    const int* order = parts->order;
-    int outer = parts->dims;
-    int64_t bytes = parts->unit;
-    for (; outer > 0 && dim(order[outer - 1]).src == bytes; --outer) {
-        strides.of[order[outer - 1]] = bytes;
-        bytes *= size.of[order[outer - 1]];
-    }
-    int64_t pitch = bytes;
-    for (int i = outer - 1; i >= 0; --i) {
-        strides.of[order[i]] = pitch;
-        pitch *= size.of[order[i]];
-    }
-    const int64_t ahead = outer > 0 ? rows_ahead * dim(order[outer - 1]).src : 0;
-    int64_t at[max_dims] = {};
-    do {
-        const char* row = from;
-        for (int i = 0; i < outer; ++i) row += at[order[i]] * dim(order[i]).src;
-        for (int64_t line = 0; line < bytes; line += line_bytes) __builtin_prefetch(row + ahead + line);
-        copy_run(source, row, bytes);
-        source += bytes;
-    } while (advance(order, outer, at, size.of));
 }
 
 // Writes a staged block row by row. A row that `continues` another begins with what that one left over; one that is
 // `continued` leaves what does not fill a line to the next, so that lines are written whole.
-inline void Job::flush(const Extents& size, char* result, char* to, bool continues, bool continued,
+inline void Job::flush(const Extents& size, char* stage, char* to, bool continues, bool continued,
                        Ahead& ahead) const {
     int64_t row_bytes = extent;
     for (int d = row_from_; d < shared; ++d) row_bytes *= size.of[d];
@@ -115,7 +85,7 @@ inline void Job::flush(const Extents& size, char* result, char* to, bool continu
     int64_t at[max_dims] = {};
     do {
         char* row = to;
-        char* from = result;
+        char* from = stage;
         for (int d = 0; d < row_from_; ++d) {
             row += at[d] * dim(d).dst;
             from += at[d] * staged_strides_.of[d];

@@ -15,7 +15,6 @@ constexpr int64_t stage_source_row = 1 << 10;
 #endif
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
 constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
-constexpr int64_t short_row = 1 << 10;    // of the source: ends before a prefetcher has found it
 constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
 
 inline void Job::prepare(bool may_stream) {
@@ -28,7 +27,6 @@ inline void Job::prepare(bool may_stream) {
     const bool direct = !streams_ || is_direct();
     if (direct) fit_blocks(256, 512, block_limit);
     staged_ = !direct || (!streams_ && (collides() || pads()));
-    gathers_ = count == 1 && parts->transposes() && parts->source_row() < short_row && aliases();
     choose_order();
     if (staged_) lay_out_stage();
     for (int i = 0; i < count; ++i) {
@@ -46,7 +44,7 @@ inline void Job::choose_blocks(int64_t src_target, int64_t dst_target) {
     const int64_t step = part.transposes() ? vector_bytes / part.unit : 1;  // whole tiles
     for (int d = 0; d < part.dims; ++d) part.dim[d].block = d < shared ? 1 : part.dim[d].count;
     const auto grow = [&](Dim& dim, int64_t least) {
-        least = (least + step - 1) / step * step;
+        if (&dim == part.x() || &dim == part.y()) least = (least + step - 1) / step * step;
         dim.block = dim.count <= 2 * least ? dim.count : std::max(dim.block, least);
         return dim.block == dim.count;
     };
@@ -130,15 +128,6 @@ inline int64_t Job::result_row() {
         if (dim(row_from_).block < dim(row_from_).count) break;
     }
     return row;
-}
-
-// Whether rows of a block fall into few sets of a cache, because they lie a multiple of 2 KiB apart.
-inline bool Job::aliases() const {
-    int64_t rows = 1;
-    for (int d = 0; d < parts->dims; ++d) {
-        if (dim(d).src != 0 && dim(d).src % 2048 == 0) rows *= dim(d).block;
-    }
-    return parts->unit <= 2 && rows >= 16 && parts->source_row() >= line_bytes;
 }
 
 // Whether every row of every block is whole cache lines.

@@ -64,7 +64,8 @@ class Conversion {
     std::vector<Share> shares_;
     std::atomic<std::size_t> next_share_{0};
     std::unique_ptr<char[]> memory_;
-    std::vector<Scratch> scratch_;
+    char* stages_ = nullptr;  // one for each thread
+    int64_t stage_bytes_ = 0;
     std::vector<char> pattern_;
 
     const int64_t* read_group(const int64_t* at) {
@@ -166,35 +167,27 @@ class Conversion {
         shares_.clear();
         for (const Job& job : jobs_) share_out(job, threads > 1 ? bytes_per_share : bytes);
         next_share_ = 0;
-        get_scratch(threads);
+        get_stages(threads);
         std::vector<std::thread> started;
         started.reserve(static_cast<std::size_t>(threads));
         try {
             for (int64_t thread = 1; thread < threads; ++thread) {
-                started.emplace_back([this, thread] { work(scratch_[static_cast<std::size_t>(thread)]); });
+                started.emplace_back([this, thread] { work(thread); });
             }
         } catch (const std::exception&) {
             // no more threads to be had: those that started do it all
         }
-        work(scratch_[0]);
+        work(0);
         for (std::thread& thread : started) thread.join();
     }
 
-    void get_scratch(int64_t threads) {
-        int64_t source = 0, result = 0;
-        for (const Job& job : jobs_) {
-            source = std::max(source, round_to_lines(job.source_bytes()));
-            result = std::max(result, round_to_lines(job.result_bytes()));
-        }
-        memory_.reset(new char[static_cast<std::size_t>(threads * (source + result) + line_bytes)]);
-        char* at = memory_.get() + (-reinterpret_cast<std::intptr_t>(memory_.get()) & (line_bytes - 1));
-        scratch_.clear();
-        for (int64_t thread = 0; thread < threads; ++thread, at += source + result) {
-            scratch_.push_back({at, at + source});
-        }
+    void get_stages(int64_t threads) {
+        stage_bytes_ = 0;
+        for (const Job& job : jobs_) stage_bytes_ = std::max(stage_bytes_, job.stage_bytes());
+        stage_bytes_ = (stage_bytes_ + line_bytes - 1) / line_bytes * line_bytes;
+        memory_.reset(new char[static_cast<std::size_t>(threads * stage_bytes_ + line_bytes)]);
+        stages_ = memory_.get() + (-reinterpret_cast<std::intptr_t>(memory_.get()) & (line_bytes - 1));
     }
-
-    static int64_t round_to_lines(int64_t bytes) { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
     void share_out(const Job& job, int64_t share) {
         const int64_t blocks = job.blocks();
@@ -204,11 +197,11 @@ class Conversion {
         }
     }
 
-    void work(const Scratch& scratch) {
+    void work(int64_t thread) {
         for (;;) {
             const std::size_t share = next_share_++;
             if (share >= shares_.size()) break;
-            shares_[share].job->run(shares_[share].first, shares_[share].last, scratch);
+            shares_[share].job->run(shares_[share].first, shares_[share].last, stages_ + thread * stage_bytes_);
         }
         fence_streams();
     }

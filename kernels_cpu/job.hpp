@@ -6,12 +6,6 @@
 
 namespace xascend {
 
-// Where a thread puts a block together.
-struct Scratch {
-    char* source;
-    char* result;
-};
-
 // A block: the first index and the number of indices along each dimension that is cut.
 struct Block {
     Extents first, size;
@@ -42,19 +36,17 @@ class Job {
         for (int i = 0; i < count; ++i) n += parts[i].bytes();
         return n;
     }
-    // Bytes of scratch memory that a block needs.
-    int64_t source_bytes() const { return gathers_ ? parts->block_bytes() : 0; }
-    int64_t result_bytes() const { return staged_ ? line_bytes + staged_bytes_ : 0; }
-    // Carries out the blocks from `first` to `last`.
-    void run(int64_t first, int64_t last, const Scratch& scratch) const;
+    // Bytes of memory that a thread needs to put a block together.
+    int64_t stage_bytes() const { return staged_ ? line_bytes + staged_bytes_ : 0; }
+    // Carries out the blocks from `first` to `last`; `stage` begins at a cache line.
+    void run(int64_t first, int64_t last, char* stage) const;
 
    private:
     int order_[max_dims];    // of blocks: all shared dimensions, outermost in the source first
     int row_from_;           // dimensions from here on follow each other in the destination: a block has rows of them
     Extents staged_strides_;
     int64_t staged_bytes_;
-    bool gathers_ = false;   // blocks are copied to scratch memory before they are rearranged
-    bool staged_ = false;    // blocks are put together in scratch memory before they are written
+    bool staged_ = false;    // blocks are put together before they are written
     bool streams_ = false;   // stores go past the caches
     bool carries_ = false;   // the end of a row waits for the next block, so that whole lines are streamed
 
@@ -76,14 +68,12 @@ class Job {
     bool is_aligned();
     bool pads() const;
     bool collides() const;
-    bool aliases() const;
 
     // blocks.hpp
     void locate(const int64_t* at, Block& block) const;
-    void fill(char* result) const;
-    void move(const Part& part, const Block& block, const Scratch& scratch, char* to, const Extents* strides) const;
-    void gather(const Extents& size, const char* from, char* source, Extents& strides) const;
-    void flush(const Extents& size, char* result, char* to, bool continues, bool continued, Ahead& ahead) const;
+    void fill(char* stage) const;
+    void move(const Part& part, const Block& block, char* to, const Extents* strides) const;
+    void flush(const Extents& size, char* stage, char* to, bool continues, bool continued, Ahead& ahead) const;
 };
 
 }  // namespace xascend

@@ -55,18 +55,6 @@ class Part {
         for (int d = first; d < dims; ++d) n += (dim[d].count - 1) * dim[d].dst;
         return n;
     }
-    // Bytes of a block that follow each other in the source.
-    int64_t source_row() const {
-        int64_t row = unit;
-        for (int i = dims - 1; i >= 0 && dim[order[i]].src == row; --i) row *= dim[order[i]].block;
-        return row;
-    }
-    int64_t block_bytes() const {
-        int64_t n = unit;
-        for (int d = 0; d < dims; ++d) n *= dim[d].block;
-        return n;
-    }
-
     // The plane's y is the fastest dimension of the destination, its x the fastest of the source.
     void choose_plane() {
         for (int d = 0; d < dims; ++d) order[d] = d;
