@@ -75,7 +75,9 @@ def _with_short_rows(
 
     Threads then go through several rows at once, of which the elements lie in other banks. None where rows are short.
     """
-    *outermost, outer, inner = (_alone(element), _alone(element), *move.axes)
+    if len(move.axes) < 2:
+        return None
+    *outermost, outer, inner = move.axes
     row = inner.count * element
     is_long = inner.dst == element and outer.dst == row and extents[inner] == inner.count
     if not is_long or inner.valid != inner.count or outer.valid != outer.count:
@@ -88,11 +90,12 @@ def _with_short_rows(
         return None
     many = Axis(outer.count // together, outer.count // together, outer.src * together, outer.dst * together)
     few = replace(outer, count=together, valid=together)
-    shorter = replace(move, axes=(*outermost[2:], many, few, inner))
+    shorter = replace(move, axes=(*outermost, many, few, inner))
     return shorter, _DST_AXES, {**extents, many: extents[outer] // together, few: together}
 
 
 def _sides(move: Move, alignments: tuple[int, int], dst_axes: int) -> tuple[_Side, _Side]:
+    """Return the source and the destination, whose rows run along at most `dst_axes` axes."""
     by_src = tuple(sorted(move.axes, key=lambda axis: abs(axis.src)))
     by_dst = tuple(reversed(move.axes))
     return (
