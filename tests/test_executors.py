@@ -11,7 +11,8 @@ import pytest
 from libraries import assert_same_bits, random_bits
 
 import xascend as xa
-from xascend import _agnostic, _execute, _numpy
+from xascend import _agnostic, _execute, _native, _numpy, ascendc
+from xascend._outputs import empty_aligned
 from xascend._plan import make_plan
 from xascend.formats import as_format
 
@@ -23,7 +24,7 @@ def both(x: np.ndarray, src: str, dst: str, shape: tuple | None, c0: int | None,
     bits = BITS[x.dtype.name]
     plan = make_plan(as_format("src", src), as_format("dst", dst), x.shape, shape, bits, c0, groups)
     pad = np.asarray(3).astype(x.dtype)[()]
-    written = _numpy.empty_output(plan, x)
+    written = empty_aligned(plan.dst_shape, x.dtype)
     _numpy.run(plan, x, written, pad)
     defined = _agnostic.run(plan, x, compat.array_namespace(x), pad.item())
     assert_same_bits(written, np.ascontiguousarray(defined))
@@ -145,3 +146,14 @@ def test_without_the_native_library_numpy_arrays_take_the_numpy_executor(monkeyp
     monkeypatch.setattr(_execute._native, "reason_unsupported", lambda: "switched off by a test")
     xa.nd_to_nz(np.zeros((20, 28), np.float16))
     assert len(ran) == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (20, 28), (300, 511)])
+@pytest.mark.parametrize("native", [True, False])
+def test_results_begin_at_a_cache_line(shape: tuple, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(_native, "reason_unsupported", lambda: "left out")
+    x = np.ones(shape, np.float16)
+    kept = [xa.nd_to_nz(x) for _ in range(8)]  # so that each lies elsewhere
+    kept += [ascendc.requantize(x.astype(np.float32), ascendc.QuantMode.F322F16, 0) for _ in range(8)]
+    assert [y.ctypes.data % 64 for y in kept] == [0] * 16

@@ -7,10 +7,8 @@ and holds no lock of the interpreter meanwhile.
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from xascend._native_library import load
@@ -18,22 +16,14 @@ from xascend._native_program import make_program
 from xascend._plan import Plan
 from xascend._threads import get_num_threads
 
-__all__ = ["empty_output", "reason_unsupported", "run"]
+__all__ = ["reason_unsupported", "run"]
 
 Array = npt.NDArray[Any]
-_LINE = 64
 
 
 def reason_unsupported() -> str | None:
     """Return why the library converts nothing here, or None: every plan and every array in memory suit it."""
     return load().reason
-
-
-def empty_output(plan: Plan, x: Array, /) -> Array:
-    """Return an uninitialised output array for `x` that begins at a cache line."""
-    memory = np.empty(math.prod(plan.dst_shape) * x.itemsize + _LINE, np.uint8)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory.data))  # quicker than `_address`
-    return np.ndarray(plan.dst_shape, x.dtype, memory, -address % _LINE)
 
 
 def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:

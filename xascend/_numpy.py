@@ -19,7 +19,7 @@ from xascend._boxes import strided_copies
 from xascend._plan import Plan
 from xascend._sides import ceil_div
 
-__all__ = ["empty_output", "run"]
+__all__ = ["run"]
 
 Array = npt.NDArray[Any]
 Strides = tuple[int, ...]
@@ -81,11 +81,6 @@ class _Round:
 
     moves: tuple[_Move, ...]
     step: int
-
-
-def empty_output(plan: Plan, x: Array, /) -> Array:
-    """Return an uninitialised output array for `x`, of the same dtype and byte order."""
-    return np.empty(plan.dst_shape, x.dtype)
 
 
 def run(plan: Plan, x: Array, out: Array, pad_value: Array, /) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from libraries import assert_same_bits
 
 from xascend import _agnostic, _native, _numpy
+from xascend._outputs import empty_aligned
 from xascend._plan import Plan, make_plan
 from xascend.formats import as_format
 
@@ -28,14 +29,14 @@ def pad_of(x: np.ndarray) -> np.ndarray:
 
 
 def by_native(plan: Plan, x: np.ndarray) -> np.ndarray:
-    out = _native.empty_output(plan, x)
+    out = empty_aligned(plan.dst_shape, x.dtype)
     out.reshape(-1).view(np.uint8)[:] = 0xA5
     _native.run(plan, x, out, pad_of(x))
     return out
 
 
 def by_numpy(plan: Plan, x: np.ndarray) -> np.ndarray:
-    out = _numpy.empty_output(plan, x)
+    out = empty_aligned(plan.dst_shape, x.dtype)
     _numpy.run(plan, x, out, pad_of(x))
     return out
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xascend._execute import execute
+from xascend._outputs import empty_aligned
 from xascend._plan import Plan
 from xascend._slabs import Slab, slabs
 from xascend.files.choice import Choice
@@ -42,7 +43,6 @@ __all__ = [
 CACHED_BYTES = 16 << 20  # larger slabs fall out of the processor's caches between conversion and writing
 _NATIVE = "<" if sys.byteorder == "little" else ">"
 _LOCAL = threading.local()
-_LINE = 64  # bytes of a cache line, at which memory to be written had better begin
 _DEVICE_PARTS = 64  # slabs of a task that a device converts: filling and emptying the pipeline is then little beside it
 
 Part = Slab | slice
@@ -187,8 +187,7 @@ def slab_memory(count: int, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
     held = getattr(_LOCAL, "buffer", None)
     if held is None or held.nbytes < nbytes:
         _LOCAL.buffer = None
-        memory = np.empty(nbytes + _LINE, np.uint8)
-        _LOCAL.buffer = held = memory[-memory.ctypes.data % _LINE :]
+        _LOCAL.buffer = held = empty_aligned((nbytes,), np.dtype(np.uint8))
     return np.asarray(held[:nbytes]).view(dtype)
 
 
