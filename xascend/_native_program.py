@@ -100,7 +100,7 @@ def _groups(boxes: Sequence[_Box], itemsize: int) -> Iterator[tuple[int, list[_B
 
 def _neighbours(leader: _Box, by_offset: dict[int, _Box], taken: set[_Box], itemsize: int) -> tuple[int, list[_Box]]:
     """Return the boxes that follow `leader` in the destination, each time its first dimensions make a step."""
-    for shared in range(len(leader.dims) - 1, 0, -1):
+    for shared in range(len(leader.dims), 0, -1):
         dims = leader.dims[:shared]
         limit = leader.dst + min(dims[-1][2], _MAX_EXTENT)
         members = [leader]

@@ -59,6 +59,7 @@ MEDIUM = (
     ("NCHW", "NC1HWC0_C04", (2, 3, 33, 31)),
     ("NCHW", "FRACTAL_Z", (67, 70, 3, 3)),
     ("NCHW", "FRACTAL_Z", (64, 64, 3, 3)),
+    ("NCHW", "FRACTAL_Z", (67, 1, 3, 3)),
     ("NCHW", "FRACTAL_Z", (33, 40, 1, 1)),
     ("NCHW", "FRACTAL_Z", (33, 40, 5, 7)),
     ("HWCN", "FRACTAL_Z", (3, 3, 70, 67)),

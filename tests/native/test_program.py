@@ -33,6 +33,7 @@ def groups(src: str, dst: str, shape: tuple[int, ...], step: int = 1) -> list[tu
         ("NCHW", "NC1HWC0", (2, 32, 5, 7), [(1, 3)]),
         ("NCHW", "NC1HWC0", (2, 3, 5, 7), [(2, 2)]),  # channels and their padding, for each image and pixel
         ("NCHW", "NC1HWC0", (1, 3, 5, 7), [(2, 1)]),
+        ("NCHW", "NC1HWC0", (2, 1, 5, 7), [(2, 1)]),  # pixels of all images follow each other on both sides
         ("NCHW", "NC1HWC0_C04", (2, 3, 5, 7), [(2, 2)]),
         ("NHWC", "NC1HWC0", (2, 5, 7, 35), [(1, 4), (2, 2)]),  # whole data blocks go elsewhere than the last one
         ("NC1HWC0", "NHWC", (2, 3, 5, 7, 16), [(1, 4)]),
