@@ -30,12 +30,12 @@ struct Python {
 
 enum class Access { any, read, write };
 
-// Finds an array; false where it is not contiguous (an exception is set then), or, unless any is welcome, not 1-D, or
+// Finds an array; false where there is none or it is not contiguous (an exception is set then), or, unless any is welcome, not 1-D, or
 // read-only where it is to be written.
 inline bool find(const Python& python, void* object, Access access, Span& reach) {
     constexpr int contiguous = 0x8;  // PyBUF_ND: contiguous, and no format, which not all dtypes have
     PyBuffer view;
-    if (python.get_buffer(object, &view, contiguous)) return false;
+    if (!object || python.get_buffer(object, &view, contiguous)) return false;
     reach.start = static_cast<int64_t>(reinterpret_cast<std::intptr_t>(view.buf));
     reach.stop = reach.start + view.len;
     const bool suits = access == Access::any || (view.ndim == 1 && (access == Access::read || !view.readonly));

@@ -243,3 +243,37 @@ def test_brcb_in_the_gaps_of_its_destination() -> None:
         ascendc.brcb(ub, ub[16:24], 1, ascendc.BrcbRepeatParams(2, 16))
     assert moved["brcb"] == 1
     assert ub.reshape(16, 16)[0::2].tolist() == [[value] * 16 for value in range(16, 24)]
+
+
+class Boasting(list):
+    """A list that is said to be as long as the instruction wants it."""
+
+    def __len__(self) -> int:
+        return 16
+
+
+@pytest.mark.parametrize("entries", [3, 17])
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("form", ["views", "addresses"])
+def test_lists_are_as_long_as_what_they_yield(form: str, side: int, entries: int) -> None:
+    x = np.arange(32 * 16, dtype=np.uint16)
+    lists = [[x[16 * i :] if form == "views" else 32 * i for i in range(start, start + 16)] for start in (0, 16)]
+    lists[side] = Boasting((lists[side] * 2)[:entries])
+    ub = None if form == "views" else x
+    with pytest.raises(ValueError, match=f"must have 16 entries, got {entries}"):
+        ascendc.trans_data_to_5hd(*lists, ascendc.TransDataTo5HDParams(), ub=ub)
+
+
+@pytest.mark.parametrize("form", ["views", "addresses"])
+def test_what_is_told_first_does_not_depend_on_the_library(form: str) -> None:
+    x = np.zeros(32 * 16, np.float64)
+    x.flags.writeable = False  # and of a type that is not moved
+    dst, src = ([x[4 * i :] if form == "views" else 32 * i for i in range(start, start + 16)] for start in (0, 16))
+
+    def call() -> None:
+        ascendc.trans_data_to_5hd(dst, src, ascendc.TransDataTo5HDParams(), ub=None if form == "views" else x)
+
+    with_library = outcome(call, x)
+    with without_library():
+        assert outcome(call, x) == with_library
+    assert "read-only" in with_library[0][1]

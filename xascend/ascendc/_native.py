@@ -113,8 +113,8 @@ def read_plain(dst_list: Any, src_list: Any, ub: Any) -> PlainCall | None:
         return None if addresses is None else PlainCall(ub, library.trans_data_to_5hd_in_array, None, addresses)
     if not _are_lists(dst_list, src_list):
         return None
-    entries = [*dst_list, *src_list]
-    if {*map(type, entries)} != {np.ndarray}:
+    entries = [*dst_list, *src_list]  # what the library counts on; a list can change at any time
+    if len(entries) != 2 * _ENTRIES or {*map(type, entries)} != {np.ndarray}:
         return None
     x, y = dst_list[0], src_list[0]
     dtype, dst_base, src_base = x.dtype, x.base, y.base
@@ -129,8 +129,8 @@ def read_plain(dst_list: Any, src_list: Any, ub: Any) -> PlainCall | None:
 
 
 def _are_lists(dst_list: Any, src_list: Any) -> bool:
-    sequences = isinstance(dst_list, list | tuple) and isinstance(src_list, list | tuple)
-    return sequences and len(dst_list) == len(src_list) == _ENTRIES
+    kinds = {type(dst_list), type(src_list)}  # those of other types, even if derived from these, may say any length
+    return kinds <= {list, tuple} and len(dst_list) == len(src_list) == _ENTRIES
 
 
 def _addresses(dst_list: Any, src_list: Any, ub: Any) -> bytes | None:

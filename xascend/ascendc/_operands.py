@@ -27,6 +27,7 @@ class Operands(NamedTuple):
 
 def read_operands(dst_list: Any, src_list: Any, ub: Any) -> Operands:
     """Return where all 32 entries lie; the lists and their arrays are checked, addresses are not."""
+    dst_list, src_list = _own(dst_list), _own(src_list)
     form = _form("dst_list", dst_list)
     if _form("src_list", src_list) != form:
         raise TypeError("`dst_list` and `src_list` must come in one form: views, ints or uint64 arrays")
@@ -43,8 +44,13 @@ def read_operands(dst_list: Any, src_list: Any, ub: Any) -> Operands:
     return Operands(places, {0: (0, ub)}, {0: (0, ub)})
 
 
+def _own(entries: Any) -> Any:
+    """Return a list of our own, which is as long as it says it is."""
+    return list(entries) if isinstance(entries, list | tuple) else entries
+
+
 def _form(name: str, entries: Any) -> str:
-    if isinstance(entries, list | tuple):
+    if isinstance(entries, list):
         if len(entries) != ENTRIES:
             raise ValueError(f"`{name}` must have {ENTRIES} entries, got {len(entries)}")
         return "ints" if isinstance(entries[0], int | np.integer) else "views"
@@ -90,7 +96,7 @@ def _require_alike(dst_list: Any, src_list: Any) -> None:
 
 
 def _addresses(name: str, entries: Any, ub: Any) -> tuple[int, ...]:
-    if not isinstance(entries, list | tuple):
+    if not isinstance(entries, list):
         require_buffer(name, entries)
         require_same_place("ub", ub, name, entries)
         if entries.shape[0] != ENTRIES:

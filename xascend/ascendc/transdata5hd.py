@@ -186,8 +186,7 @@ def trans_data_to_5hd(
         warnings.warn("`repeat_times` is 0: nothing is moved", UserWarning, stacklevel=2)
         return dst_list if ub is None else ub
     result = dst_list if ub is None else ub
-    plain = _native.read_plain(dst_list, src_list, ub)
-    if plain is not None and plain.carry_out(params, _require_element(plain.x, params, product)):
+    if _is_done_plainly(dst_list, src_list, params, ub, product):
         return result
     operands = read_operands(dst_list, src_list, ub)
     _, x = next(iter(operands.src_anchors.values()))
@@ -208,6 +207,20 @@ def trans_data_to_5hd(
     rows = gather(plan, operands.src_anchors)
     scatter(plan, operands.dst_anchors, rows.T.reshape(-1))
     return result
+
+
+def _is_done_plainly(
+    dst_list: Any, src_list: Any, params: TransDataTo5HDParams, ub: Any, product: Product | None
+) -> bool:
+    """Carry out a call that the native library sees to be right, or do nothing and return False."""
+    call = _native.read_plain(dst_list, src_list, ub)
+    if call is None:
+        return False
+    try:
+        itemsize = _require_element(call.x, params, product)
+    except (TypeError, ValueError):
+        return False  # is told after what is wrong with the arrays themselves
+    return call.carry_out(params, itemsize)
 
 
 def _require_element(x: Any, params: TransDataTo5HDParams, product: Product | None) -> int:
