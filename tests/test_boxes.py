@@ -10,6 +10,7 @@ import numpy as np
 import pairs
 import pytest
 
+from xascend import _boxes
 from xascend._boxes import Copy, strided_copies
 from xascend._plan import make_plan
 from xascend.formats import as_format
@@ -64,3 +65,12 @@ def test_every_element_is_moved_once(src: str, dst: str) -> None:
         together = strided_copies(plan.boxes, src_strides, dst_strides)
         assert len(together) <= len(apart)
         assert Counter(moves(together)) == Counter(moves(apart))
+
+
+def test_boxes_are_not_tried_against_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+    joined = _boxes._joined
+    monkeypatch.setattr(_boxes, "_joined", lambda *pair: tries.append(pair) or joined(*pair))
+    copies_of("FRACTAL_ZZ", "FRACTAL_ZZ", (17, 17, 31, 31), (500, 500), 32)
+    plan = make_plan(as_format("src", "ZZ"), as_format("dst", "ZZ"), (17, 17, 31, 31), (500, 500), 8, 32, 1)
+    assert len(tries) < 2 * len(plan.boxes)

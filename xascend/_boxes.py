@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -185,16 +186,26 @@ def strided_copies(boxes: Sequence[Box], src_strides: Vector, dst_strides: Vecto
     Rows that follow each other in memory are one copy, even though the last of them do not fill a block.
     """
     copies: list[Copy] = []
+    ends: defaultdict[tuple[int, int], list[int]] = defaultdict(list)  # where copies may go on, and their numbers
     for box in boxes:
         copy = box.strided(src_strides, dst_strides)
-        for i, before in enumerate(copies):
-            joined = _joined(before, copy)
+        at = len(copies)
+        for before in ends[copy[:2]]:
+            joined = _joined(copies[before], copy)
             if joined is not None:
-                copies[i] = joined
+                at, copy = before, joined
                 break
-        else:
-            copies.append(copy)
+        copies[at : at + 1] = [copy]
+        for end in _ends(copy):
+            ends[end].append(at)
     return copies
+
+
+def _ends(copy: Copy) -> Iterator[tuple[int, int]]:
+    """Yield where one more step along each dimension leads, in source and destination."""
+    src, dst, dims = copy
+    for count, src_step, dst_step in dims:
+        yield src + count * src_step, dst + count * dst_step
 
 
 def _joined(before: Copy, copy: Copy) -> Copy | None:

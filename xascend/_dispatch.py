@@ -103,7 +103,7 @@ def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: A
     if getattr(out, "requires_grad", False) or getattr(x, "requires_grad", False):
         raise ValueError(f"`out` cannot take part in a gradient; pass `{name}` and `out` without requires_grad")
     if _overlaps_itself(out):
-        raise ValueError("`out` must not overlap itself, got an array with several elements in one place")
+        raise ValueError("`out` must not overlap itself: a stride must reach over all that axes with smaller ones span")
     if overlaps(x, out):
         raise ValueError(f"`out` must not overlap `{name}`; a conversion cannot be done in place, pass other memory")
 

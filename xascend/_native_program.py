@@ -87,12 +87,13 @@ def make_program(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: S
 def _groups(boxes: Sequence[_Box], itemsize: int) -> Iterator[tuple[int, list[_Box]]]:
     """Yield the groups of a phase: the number of shared dimensions, and the boxes, the largest copy first."""
     by_offset = {box.dst: box for box in boxes}
+    is_forward = all(dst > 0 for box in boxes for _, _, dst in box.dims)
     taken: set[_Box] = set()
     for leader in sorted(boxes, key=lambda box: (box.kind, -math.prod(count for count, _, _ in box.dims))):
         if leader in taken:
             continue
         shared, members = len(leader.dims), [leader]
-        if leader.kind == _COPY and all(dst > 0 for box in boxes for _, _, dst in box.dims):
+        if leader.kind == _COPY and is_forward:
             shared, members = _neighbours(leader, by_offset, taken, itemsize)
         taken.update(by_offset[box.dst] for box in members)
         yield shared, members

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from xascend._plan import as_size
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
 _VARIABLE = "XASCEND_NUM_THREADS"
+_MOST = 1024
 _chosen: int | None = None
 
 
@@ -21,12 +23,12 @@ def set_num_threads(threads: int | None, /) -> None:
     Parameters
     ----------
     threads
-        At least 1, or None.
+        1 to 1024, or None.
 
     Raises
     ------
     ValueError
-        `threads` is no integer of at least 1.
+        `threads` is no integer from 1 to 1024.
 
     Examples
     --------
@@ -37,7 +39,7 @@ def set_num_threads(threads: int | None, /) -> None:
     >>> xa.set_num_threads(None)
     """
     global _chosen
-    _chosen = None if threads is None else as_size("threads", threads)
+    _chosen = None if threads is None else _as_threads("threads", threads)
 
 
 def get_num_threads() -> int:
@@ -51,7 +53,7 @@ def get_num_threads() -> int:
     Raises
     ------
     ValueError
-        The environment variable is no integer of at least 1.
+        The environment variable is no integer from 1 to 1024.
 
     Examples
     --------
@@ -68,5 +70,13 @@ def get_num_threads() -> int:
 def _from_environment() -> int:
     text = os.environ.get(_VARIABLE, "")
     if not text:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return as_size(_VARIABLE, int(text) if text.isascii() and text.isdigit() else text)
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(processors, _MOST)
+    return _as_threads(_VARIABLE, int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text)
+
+
+def _as_threads(name: str, value: Any) -> int:
+    threads = as_size(name, value)
+    if threads > _MOST:
+        raise ValueError(f"`{name}` must be an integer of at most {_MOST}, got {value}")
+    return threads

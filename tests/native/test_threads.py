@@ -100,12 +100,18 @@ def test_wrong_number(threads: object) -> None:
         xa.set_num_threads(threads)
 
 
+@pytest.mark.parametrize("threads", [1025, 2**31, 2**70])
+def test_more_than_can_serve(threads: int) -> None:
+    with pytest.raises(ValueError, match=f"`threads` must be an integer of at most 1024, got {threads}"):
+        xa.set_num_threads(threads)
+
+
 def test_the_environment_sets_the_number() -> None:
     done = run_python("import xascend as xa; print(xa.get_num_threads())", XASCEND_NUM_THREADS="7")
     assert done.stdout.strip() == "7", done.stderr
 
 
-@pytest.mark.parametrize("text", ["0", "-2", "many", "1.5"])
+@pytest.mark.parametrize("text", ["0", "-2", "many", "1.5", "9" * 5000])
 def test_a_wrong_number_in_the_environment(text: str) -> None:
     done = run_python("import xascend as xa; xa.get_num_threads()", XASCEND_NUM_THREADS=text)
     assert done.returncode != 0
