@@ -64,7 +64,10 @@ def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Arr
 
         return _dask.run(plan, x, pad_value)
     if name == "cuda":
-        return _cuda.run(plan, x, out, pad_value)
+        result = _cuda.run(plan, x, out, pad_value)
+        if out is not None and compat.is_torch_array(out):
+            _torch.count_change(out)
+        return result
     result = _agnostic.run(plan, x, xp, pad_value.item())
     if out is None:
         return _own(x, result, plan.dst_shape, xp)

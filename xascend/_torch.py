@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["count_change", "empty_like", "host_memory", "memory", "overlaps"]
+__all__ = ["count_change", "empty_like", "host_memory", "is_recorded", "memory", "overlaps"]
 
 Tensor = Any
 _WORDS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}
@@ -23,14 +23,17 @@ def _has_memory(x: Tensor) -> bool:
     return True
 
 
-def host_memory(x: Tensor, /) -> npt.NDArray[Any] | None:
-    """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded."""
+def is_recorded(x: Tensor, /) -> bool:
+    """Say whether a gradient of a tensor is recorded: backward, or forward as a tangent."""
     import torch
     from torch.autograd import forward_ad
 
-    recorded = x.requires_grad and torch.is_grad_enabled()
-    recorded = recorded or forward_ad.unpack_dual(x).tangent is not None
-    return memory(x) if x.device.type == "cpu" and not recorded and _has_memory(x) else None
+    return (x.requires_grad and torch.is_grad_enabled()) or forward_ad.unpack_dual(x).tangent is not None
+
+
+def host_memory(x: Tensor, /) -> npt.NDArray[Any] | None:
+    """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded."""
+    return memory(x) if x.device.type == "cpu" and not is_recorded(x) and _has_memory(x) else None
 
 
 def memory(x: Tensor, /) -> npt.NDArray[Any]:

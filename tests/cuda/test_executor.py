@@ -20,8 +20,15 @@ from xascend.files.device import executor_of_slabs
 from xascend.formats import as_format
 
 
-def plan_of(x: np.ndarray, src: str, dst: str) -> Any:
-    return make_plan(as_format("src", src), as_format("dst", dst), x.shape, None, x.itemsize * 8, None, 1)
+def plan_of(x: np.ndarray, src: str, dst: str, shape: tuple | None = None, c0: int | None = None) -> Any:
+    return make_plan(as_format("src", src), as_format("dst", dst), x.shape, shape, x.itemsize * 8, c0, 1)
+
+
+def at_offset(x: np.ndarray, offset: int) -> np.ndarray:
+    """Return a copy that begins `offset` bytes after a multiple of 256."""
+    copy = harness.aligned_empty((x.nbytes + offset,), np.uint8)[offset:].view(x.dtype).reshape(x.shape)
+    copy[...] = x
+    return copy
 
 
 @pytest.mark.parametrize(
@@ -68,6 +75,32 @@ def test_too_many_axes_are_made_contiguous_first(cupy: StandIn) -> None:
     _numpy.run(plan, x.host, expected, np.uint8(0))
     assert_same_bits(_cuda.run(plan, x, None, np.uint8(0)).host, expected)
     assert cupy.copies == 1
+
+
+@pytest.mark.parametrize("offset", [32, 4, 1])
+@pytest.mark.parametrize(
+    ("src", "dst"),
+    [
+        ("NDC1HWC0", "FRACTAL_ZZ"),
+        ("FRACTAL_ZZ", "NDC1HWC0"),
+        ("FRACTAL_Z_3D", "FRACTAL_ZZ"),
+        ("FRACTAL_ZZ", "FRACTAL_Z_3D"),
+        ("NDC1HWC0", "FRACTAL_NZ_C0_2"),
+    ],
+)
+def test_formats_that_leave_too_many_axes(cupy: StandIn, src: str, dst: str, offset: int) -> None:
+    """Two blocks and more along every axis that either side cuts; memory that is not aligned adds an axis of words."""
+    shape = (2, 5, 2, 33, 5)
+    plain = random_bits(shape, "complex64")
+    entry = plan_of(plain, "NCDHW", src, c0=2)
+    stored = empty_aligned(entry.dst_shape, plain.dtype)
+    _numpy.run(entry, plain, stored, np.complex64(0))
+    plan = plan_of(stored, src, dst, shape, None if "C0_" in dst else 2)
+    expected = empty_aligned(plan.dst_shape, plain.dtype)
+    _numpy.run(plan, stored, expected, np.complex64(3))
+    x = cupy.array(at_offset(stored, offset))
+    assert_same_bits(_cuda.run(plan, x, None, np.complex64(3)).host, expected)
+    assert cupy.copies == 0
 
 
 def test_nothing_is_launched_for_nothing(cupy: StandIn) -> None:

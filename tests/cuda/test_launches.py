@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -115,6 +116,37 @@ def test_axes_that_are_too_many_are_told() -> None:
     reason = _launches.reason_not_direct(plan, apart, memory(plan.dst_shape))
     assert reason == "the strides of `x` leave 10 separate axes, the kernels take 7"
     assert _launches.reason_not_direct(plan, memory(shape), memory(plan.dst_shape)) is None
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5])
+def test_copies_are_split_by_their_shortest_axes(most: int) -> None:
+    """The same elements from the same places, whether the source has all indices of the shortest axis or not."""
+    for valid in (3, 2, 0):
+        axes = [(4, 4, 3, 600), (3, valid, 500 if valid else 0, 200), (5, 3, 90, 20), (2, 2, 13, 10), (6, 6, 1, 1)]
+        move = _moves.Move(7, 11, tuple(_moves.Axis(*axis) for axis in axes))
+        pieces = list(move.split(most))
+        assert max(len(piece.axes) for piece in pieces) <= most
+        moved = sorted(place for piece in pieces for place in _places(piece))
+        assert moved == sorted(_places(move))
+
+
+def _places(move: _moves.Move) -> list[tuple[int, int | None]]:
+    """Return the place of every element in the destination and in the source, None for padding."""
+    places: list[tuple[int, int | None]] = []
+    for at in itertools.product(*(range(axis.count) for axis in move.axes)):
+        steps = list(zip(at, move.axes, strict=True))
+        src = move.src + sum(index * axis.src for index, axis in steps)
+        is_read = all(index < axis.valid for index, axis in steps)
+        places.append((move.dst + sum(index * axis.dst for index, axis in steps), src if is_read else None))
+    return places
+
+
+def test_what_lies_without_gaps_is_never_copied_first() -> None:
+    """Sizes of 1 may have any stride."""
+    assert memory((3, 4, 5)).is_contiguous
+    assert _launches.Memory((3, 1, 5), (10, 77, 2), 2, 2).is_contiguous
+    assert not _launches.Memory((3, 2, 5), (20, 77, 2), 2, 2).is_contiguous
+    assert not _launches.Memory((3, 5), (10, 4), 2, 2).is_contiguous
 
 
 def test_a_launch_of_too_many_tiles_is_refused() -> None:

@@ -75,15 +75,22 @@ def reason_absent() -> str | None:
 def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDArray[Any], /) -> Array:
     """Carry out `plan` on the current stream and return `out`, or a new array; nothing is waited for."""
     result = empty_output(x, plan.dst_shape) if out is None else out
-    padding = make_padding(np.asarray(pad_value))
     with current_stream(x) as device:
-        (src, src_memory), (dst, dst_memory) = memory_of(x), memory_of(result)
-        if reason_not_direct(plan, src_memory, dst_memory):
-            return _run_contiguous(plan, x, result, pad_value)
-        for launch in make_launches(plan, src_memory, dst_memory):
-            function = get_function(launch.kernel, device)
-            function((launch.blocks,), (THREADS,), (src, dst, padding, launch.table), shared_mem=launch.shared)
+        if reason_not_direct(plan, memory_of(x)[1], memory_of(result)[1]) is None:
+            _launch(plan, x, result, pad_value, device)
+            return result
+        dense = empty_output(x, plan.dst_shape)
+        _launch(plan, as_contiguous(x), dense, pad_value, device)
+        result[...] = dense
     return result
+
+
+def _launch(plan: Plan, x: Array, out: Array, pad_value: np.generic | npt.NDArray[Any], device: int) -> None:
+    padding = make_padding(np.asarray(pad_value))
+    (src, src_memory), (dst, dst_memory) = memory_of(x), memory_of(out)
+    for launch in make_launches(plan, src_memory, dst_memory):
+        function = get_function(launch.kernel, device)
+        function((launch.blocks,), (THREADS,), (src, dst, padding, launch.table), shared_mem=launch.shared)
 
 
 def run_instruction(launch: Launch, beside: Array, /) -> None:
@@ -91,9 +98,3 @@ def run_instruction(launch: Launch, beside: Array, /) -> None:
     with current_stream(beside) as device:
         function = get_function(launch.kernel, device)
         function((launch.blocks,), (THREADS,), (launch.table,), shared_mem=launch.shared)
-
-
-def _run_contiguous(plan: Plan, x: Array, out: Array, pad_value: np.generic | npt.NDArray[Any]) -> Array:
-    """Do the same through contiguous copies, where strides leave more axes apart than the kernels take."""
-    out[...] = run(plan, as_contiguous(x), None, pad_value)
-    return out

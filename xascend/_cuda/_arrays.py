@@ -9,6 +9,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy.typing as npt
 
+from xascend import _torch
 from xascend._cuda._jobs import SECTOR
 from xascend._cuda._launches import Memory
 
@@ -21,6 +22,7 @@ __all__ = [
     "is_on_device",
     "memory_of",
     "reason_not_memory",
+    "stream_of",
 ]
 
 Array = Any
@@ -35,9 +37,7 @@ def reason_not_memory(x: Array, name: str, /) -> str | None:
     """Return why a tensor cannot be seen as plain memory, or None."""
     if not compat.is_torch_array(x):
         return None
-    import torch
-
-    if x.requires_grad and torch.is_grad_enabled():
+    if _torch.is_recorded(x):
         return f"a gradient of `{name}` is recorded"
     if x.is_conj() or x.is_neg():
         return f"`{name}` has a pending conjugation or negation"
@@ -64,6 +64,26 @@ def memory_of(x: Array, /) -> tuple[int, Memory]:
     return address, Memory(tuple(x.shape), tuple(strides), itemsize, min(address & -address, SECTOR) or SECTOR)
 
 
+class _Foreign:
+    """A stream of another library, as CuPy asks for it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of the protocol and the handle."""
+        return 0, self._handle
+
+
+def stream_of(handle: int, device: int, /) -> Any:
+    """Return a stream of another library as one of CuPy; before 14 CuPy knows no other class for it."""
+    from cupy import cuda
+
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(_Foreign(handle))
+    return cuda.ExternalStream(handle, device)
+
+
 @contextlib.contextmanager
 def current_stream(x: Array, /) -> Iterator[int]:
     """Work under the device of `x`, on the stream that its library works on; yields the number of the device."""
@@ -72,9 +92,9 @@ def current_stream(x: Array, /) -> Iterator[int]:
     if compat.is_torch_array(x):
         import torch
 
-        stream = cupy.cuda.ExternalStream(torch.cuda.current_stream(x.device).cuda_stream, x.device.index)
-        with cupy.cuda.Device(x.device.index), stream:
-            yield x.device.index
+        device = x.device.index
+        with cupy.cuda.Device(device), stream_of(torch.cuda.current_stream(x.device).cuda_stream, device):
+            yield device
     else:
         with cupy.cuda.Device(x.device.id):
             yield x.device.id
@@ -97,7 +117,7 @@ def as_device_array(host: npt.NDArray[Any], like: Array, /) -> Array:
     if compat.is_torch_array(like):
         import torch
 
-        return torch.from_numpy(host).to(like.device, non_blocking=True)
+        return torch.from_numpy(host).to(like.device)  # which waits: `host` may be dropped afterwards
     import cupy
 
     with cupy.cuda.Device(like.device.id):

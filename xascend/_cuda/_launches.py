@@ -35,6 +35,16 @@ class Memory:
     itemsize: int
     alignment: int
 
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements follow each other in C order."""
+        step = self.itemsize
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != step:
+                return False
+            step *= size
+        return True
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
@@ -62,8 +72,9 @@ def make_launches(plan: Plan, src: Memory, dst: Memory, /) -> tuple[Launch, ...]
     for phase in _moves(plan, src, dst):
         by_kernel: dict[Kernel, list[Job]] = {}
         for move, element in phase:
-            job = _make_job(move, element, src.alignment, dst.alignment)
-            by_kernel.setdefault(job.kernel, []).append(job)
+            for piece in move.split(MAX_DIMS - 1):
+                job = _make_job(piece, element, src.alignment, dst.alignment)
+                by_kernel.setdefault(job.kernel, []).append(job)
         for kernel, jobs in by_kernel.items():
             for first in range(0, len(jobs), MAX_JOBS):
                 some = jobs[first : first + MAX_JOBS]
@@ -75,7 +86,13 @@ def make_launches(plan: Plan, src: Memory, dst: Memory, /) -> tuple[Launch, ...]
 
 @functools.lru_cache(maxsize=256)
 def reason_not_direct(plan: Plan, src: Memory, dst: Memory, /) -> str | None:
-    """Return why the kernels cannot read these strides, or None; a contiguous copy always suits them."""
+    """Return why a contiguous copy should come between, or None.
+
+    Copies along too many axes are split. Strides of arrays may leave so many axes that there were thousands of pieces;
+    the formats alone leave one or two too many, and the shortest of so many are short.
+    """
+    if src.is_contiguous and dst.is_contiguous:
+        return None
     most = max((len(move.axes) for phase in _moves(plan, src, dst) for move, _ in phase), default=0)
     if most >= MAX_DIMS:
         return f"the strides of `x` leave {most} separate axes, the kernels take {MAX_DIMS - 1}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xascend._boxes import Box
@@ -39,6 +39,24 @@ class Move:
         if word == itemsize:
             return self
         return replace(self, axes=_merge([*self.axes, Axis(itemsize // word, itemsize // word, word, word)]))
+
+    def split(self, most: int, /) -> Iterator[Move]:
+        """Yield copies along at most `most` axes that do the same, by the indices of the shortest axes.
+
+        Those that are fastest on either side stay whole.
+        """
+        if len(self.axes) <= most:
+            yield self
+            return
+        fastest = (self.axes[-1], min(self.axes, key=lambda axis: abs(axis.src)))
+        apart = min((axis for axis in self.axes if axis not in fastest), key=lambda axis: axis.count)
+        others = tuple(axis for axis in self.axes if axis is not apart)
+        for index in range(apart.count):
+            dst = self.dst + index * apart.dst
+            if index < apart.valid:
+                yield from Move(self.src + index * apart.src, dst, others).split(most)
+            else:
+                yield from _fill(dst, [(axis.count, axis.dst) for axis in others]).split(most)
 
 
 @dataclass(frozen=True, slots=True)
