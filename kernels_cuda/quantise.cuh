@@ -1,5 +1,8 @@
 // The arithmetic of quantisation on the way out of the cube unit, four elements at a time. Every step rounds as float32
 // does, to nearest and half to even; products and sums are not fused, and subnormal numbers are kept.
+//
+// CuPy compiles all sources with `-ftz=true`, whatever its caller asks for, and the operators of the language then take
+// subnormal numbers for zeros. So floats are multiplied, added and compared by the functions below alone.
 #pragma once
 
 #include "words.cuh"
@@ -32,13 +35,36 @@ struct Numbers {
     Column alike;
 };
 
+#ifndef XASCEND_ARITHMETIC  // an execution on the host brings its own
+XASCEND_INSIDE float product(float a, float b) {
+    float made;
+    asm("mul.rn.f32 %0, %1, %2;" : "=f"(made) : "f"(a), "f"(b));
+    return made;
+}
+XASCEND_INSIDE float sum(float a, float b) {
+    float made;
+    asm("add.rn.f32 %0, %1, %2;" : "=f"(made) : "f"(a), "f"(b));
+    return made;
+}
+// `yes` where a < b, otherwise `no`, as where one of them is NaN.
+XASCEND_INSIDE float if_below(float a, float b, float yes, float no) {
+    float made;
+    asm("{\n\t.reg .pred is_below;\n\tsetp.lt.f32 is_below, %1, %2;\n\tselp.f32 %0, %3, %4, is_below;\n\t}"
+        : "=f"(made)
+        : "f"(a), "f"(b), "f"(yes), "f"(no));
+    return made;
+}
+#endif
+
+XASCEND_INSIDE bool is_nan(uint32 bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+
 XASCEND_INSIDE int32 within(int32 x, int32 low, int32 high) { return x < low ? low : x > high ? high : x; }
 
-XASCEND_INSIDE float at_least(float y, float floor) { return y < floor ? floor : y; }  // NaN stays
+XASCEND_INSIDE float at_least(float y, float floor) { return if_below(y, floor, floor, y); }  // NaN stays
 
 XASCEND_INSIDE float scaled(float y, const Column& column, const Arithmetic& all) {
     y = at_least(y, all.floor);
-    return __fmul_rn(y, y < 0.0f ? column.slope : column.scale);
+    return product(y, if_below(y, 0.0f, column.slope, column.scale));
 }
 
 // This comes after the rounding, which makes zeros of small numbers.
@@ -53,11 +79,11 @@ struct FromFloat {
     XASCEND_INSIDE static float get(uint32 x, const Column&, const Arithmetic&) { return __uint_as_float(x); }
     XASCEND_INSIDE static uint32 word(uint32 x, const Column& column, const Arithmetic& all) {  // no mode scales it
         if (all.is_kept) return x;
-        float y = at_least(__uint_as_float(x), all.floor);
-        y = y < 0.0f ? __fmul_rn(y, column.slope) : y;
+        const float y = at_least(__uint_as_float(x), all.floor);
+        const uint32 made = __float_as_uint(if_below(y, 0.0f, product(y, column.slope), y));
         // of NaN, what processors of the x86 family make: that of the input, quiet, or one with the sign bit
-        if (y != y) return (x & 0x7fffffff) > 0x7f800000 ? x | 0x00400000 : 0xffc00000;
-        return without_negative_zero(__float_as_uint(y), all);
+        if (is_nan(made)) return is_nan(x) ? x | 0x00400000 : 0xffc00000;
+        return without_negative_zero(made, all);
     }
 };
 
@@ -83,9 +109,9 @@ struct ToByte {
     template <class Source>
     XASCEND_INSIDE static uint32 get(uint32 x, const Column& column, const Arithmetic& all) {
         float y = scaled(Source::get(x, column, all), column, all);
-        if (Source::may_be_nan && y != y) y = 0.0f;
-        y = y < -256.0f ? -256.0f : y > 255.0f ? 255.0f : y;
-        const int32 rounded = static_cast<int32>(__float_as_uint(__fadd_rn(y, 12582912.0f)) - 0x4b400000);
+        if (Source::may_be_nan && is_nan(__float_as_uint(y))) y = 0.0f;
+        y = if_below(255.0f, y, 255.0f, at_least(y, -256.0f));
+        const int32 rounded = static_cast<int32>(__float_as_uint(sum(y, 12582912.0f)) - 0x4b400000);
         return static_cast<uint32>(within(rounded + (column.offset_and_shift >> 8), all.low, all.high)) & 255;
     }
 };
@@ -102,10 +128,10 @@ struct ToHalf {
         const uint32 limited = magnitude < all.limit ? magnitude : all.limit;
         const uint32 exponent = limited & 0x7f800000;
         const uint32 power = exponent < 0x38800000 ? 0x38800000 : exponent;
-        const uint32 sum =
-            __float_as_uint(__fadd_rn(__uint_as_float(limited), __uint_as_float(power + (13 << 23 | 0x3c00))));
-        const uint32 made = ((sum + (power >> 13)) & 0xffff) | (y >> 16 & 0x8000);
-        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all);
+        const uint32 rounded =
+            __float_as_uint(sum(__uint_as_float(limited), __uint_as_float(power + (13 << 23 | 0x3c00))));
+        const uint32 made = ((rounded + (power >> 13)) & 0xffff) | (y >> 16 & 0x8000);
+        return Source::may_be_nan && is_nan(y) ? all.nan : without_negative_zero(made, all);
     }
 };
 
@@ -117,7 +143,7 @@ struct ToBfloat {
         const uint32 magnitude = y & 0x7fffffff;
         const uint32 limited = magnitude < all.limit ? magnitude : all.limit;
         const uint32 made = ((limited + 0x7fff + (limited >> 16 & 1)) >> 16) | (y >> 16 & 0x8000);
-        return Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all);
+        return Source::may_be_nan && is_nan(y) ? all.nan : without_negative_zero(made, all);
     }
 };
 

@@ -16,6 +16,10 @@ import pytest
 from xascend._cuda._jobs import Kernel
 from xascend._cuda._loader import read_source
 
+# What CuPy adds behind the options of its callers, of which the last counts.
+CUPY_OPTIONS = ("-ftz=true",)
+CUPY_NVRTC_OPTIONS = (*CUPY_OPTIONS, "--device-as-default-execution-space")
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -67,7 +71,7 @@ def _with_nvcc(kernel: Kernel, architecture: int) -> Compiled:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / kernel.file
         source.write_text(read_source(kernel.file), encoding="utf-8")
-        options = ["-std=c++17", f"-arch=sm_{architecture}", *kernel.definitions, "-Xptxas=-v", "--keep"]
+        options = ["-std=c++17", f"-arch=sm_{architecture}", *kernel.definitions, *CUPY_OPTIONS, "-Xptxas=-v", "--keep"]
         made = subprocess.run(
             ["nvcc", *options, "-Werror=all-warnings", "-cubin", "-o", f"{folder}/made.cubin", str(source)],
             cwd=folder,
@@ -84,7 +88,7 @@ def _with_nvrtc(kernel: Kernel, architecture: int) -> Compiled:
     from cuda.bindings import nvrtc
 
     options = [b"-std=c++17", f"-arch=sm_{architecture}".encode(), b"--ptxas-options=-v"]
-    options += [definition.encode() for definition in kernel.definitions]
+    options += [option.encode() for option in (*kernel.definitions, *CUPY_NVRTC_OPTIONS)]
     source = read_source(kernel.file).encode()
     program = _value(nvrtc, nvrtc.nvrtcCreateProgram(source, kernel.file.encode(), 0, [], []))
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)

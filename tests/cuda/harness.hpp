@@ -4,6 +4,7 @@
 // descending order, so that what one thread writes and another reads needs a barrier to come out the same in both.
 // Every access is checked (bounds, alignment, shared memory that nobody wrote) and recorded; at a barrier the accesses
 // of a warp that belong together, by place in the source and step, are counted as the hardware would serve them.
+// Subnormal numbers are zeros to the operators, as CuPy has the device's compiler make them.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define XASCEND_ACCESSES
+#define XASCEND_ARITHMETIC
 
 struct uint2 {
     unsigned int x, y;
@@ -35,9 +37,6 @@ void __syncthreads();
 inline unsigned int __umulhi(unsigned int a, unsigned int b) {
     return static_cast<unsigned int>(static_cast<std::uint64_t>(a) * b >> 32);
 }
-// Float arithmetic that rounds to nearest; harness.py has the compiler fuse nothing.
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __int2float_rn(int a) { return static_cast<float>(a); }
 inline float __uint_as_float(unsigned int bits) {
     float value;
@@ -60,9 +59,47 @@ void check_access(Space space, const void* at, int bytes, int line, unsigned int
 void check_common(const void* at, int bytes, bool is_store, int line);
 [[noreturn]] void fail(const char* format, ...);
 
+// Until its end, whether operators take subnormal numbers for zeros.
+class Flushing {
+   public:
+    explicit Flushing(bool is_on) : before(control()) { set_control(is_on ? before | bits : before & ~bits); }
+    ~Flushing() { set_control(before); }
+
+   private:
+#if defined(__x86_64__)
+    static constexpr unsigned int bits = 0x8040;
+    static unsigned int control() { return __builtin_ia32_stmxcsr(); }
+    static void set_control(unsigned int value) { __builtin_ia32_ldmxcsr(value); }
+#elif defined(__aarch64__)
+    static constexpr unsigned int bits = 1 << 24;
+    static unsigned int control() { return __builtin_aarch64_get_fpcr(); }
+    static void set_control(unsigned int value) { __builtin_aarch64_set_fpcr(value); }
+#else
+#error "how are subnormal numbers flushed here?"
+#endif
+    const unsigned int before;
+};
+
 }  // namespace harness
 
 namespace xascend {
+
+// Arithmetic that keeps subnormal numbers. What is volatile stays between the two changes of the mode.
+inline float product(volatile float a, volatile float b) {
+    const harness::Flushing mode(false);
+    const volatile float made = a * b;
+    return made;
+}
+inline float sum(volatile float a, volatile float b) {
+    const harness::Flushing mode(false);
+    const volatile float made = a + b;
+    return made;
+}
+inline float if_below(volatile float a, volatile float b, float yes, float no) {
+    const harness::Flushing mode(false);
+    const volatile bool is_below = a < b;
+    return is_below ? yes : no;
+}
 
 template <int Bytes>
 struct Lanes;

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from libraries import assert_same_bits, random_bits
 
 import xascend as xa
 from xascend import ascendc
-from xascend._cuda import _loader, reason_absent
+from xascend._cuda import _alignment, _loader, reason_absent
 from xascend.bench._devices import Cuda
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -111,3 +113,47 @@ def test_requantize_of_views(driverless: Driverless, dtype: str, mode: str) -> N
         made = ascendc.requantize(given, quant_mode, driverless.put(columns), relu=True)
         assert_same_bits(host_view(made).copy(), ascendc.requantize(x[view], quant_mode, columns, relu=True))
     assert set(driverless.entries) == {"fixpipe_direct"}
+
+
+# ---- arrays that begin between two elements, as views of bytes do ----
+
+
+@pytest.mark.parametrize("part", [np.s_[:, :], np.s_[::-2, 3:], np.s_[:, ::5], np.s_[2, :], np.s_[:0, :]])
+@pytest.mark.parametrize(("dtype", "mode"), [("float32", "QF322B8_PRE"), ("int32", "DEQF16")])
+def test_requantize_from_any_byte(driverless: Driverless, dtype: str, mode: str, part: Any) -> None:
+    x, word = random_bits((7, 70), dtype), ascendc.pack_quant_param(0.5, 3)
+    expected = ascendc.requantize(x[part], ascendc.QuantMode[mode], word)
+    for offset in (1, 2, 3, 4):
+        given = driverless.put(x, offset)
+        made = ascendc.requantize(given[part], ascendc.QuantMode[mode], word)
+        assert_same_bits(host_view(made), expected)
+        assert_same_bits(host_view(given), x)
+
+
+@pytest.mark.parametrize(("mode", "dtype"), [("F322F16", "float16"), ("NoQuant", "float32")])
+@pytest.mark.parametrize("offsets", [(0, 1), (1, 0), (2, 3), (4, 2)])
+def test_fixpipe_from_and_to_any_byte(driverless: Driverless, mode: str, dtype: str, offsets: tuple[int, int]) -> None:
+    params = ascendc.FixpipeParamsV220(40, 33, 33, 45, ascendc.QuantMode[mode])
+    src, before = random_bits((48 * 33,), "float32"), random_bits((45 * 33 + 7,), dtype)
+    expected = before.copy()
+    ascendc.fixpipe(expected, src, params)
+    dst = driverless.put(before, offsets[1])
+    ascendc.fixpipe(dst, driverless.put(src, offsets[0]), params)
+    assert_same_bits(host_view(dst), expected)
+    assert driverless.entries == ["fixpipe_rows"]
+
+
+@pytest.mark.parametrize("part", [np.s_[...], np.s_[1:, ::2], np.s_[2, 3]])
+def test_aligned_copies_of_torch(monkeypatch: pytest.MonkeyPatch, part: Any) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setattr(_alignment, "current_stream", lambda _: contextlib.nullcontext())
+    memory = torch.zeros(4 * 40 + 1, dtype=torch.uint8)
+    x = torch.frombuffer(memory.numpy(), dtype=torch.float32, offset=1).reshape(5, 8)
+    assert not _alignment.is_aligned(x[part])
+    x[:] = torch.arange(40.0).reshape(5, 8)
+    copy = _alignment.aligned_copy(x[part])
+    assert _alignment.is_aligned(copy)
+    assert copy.is_contiguous()
+    assert torch.equal(copy, torch.arange(40.0).reshape(5, 8)[part])
+    _alignment.copy_bytes(-copy, x[part])
+    assert torch.equal(x[part], -torch.arange(40.0).reshape(5, 8)[part])

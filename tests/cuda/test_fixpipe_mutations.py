@@ -33,6 +33,7 @@ PLACES = {
     "words that begin anywhere": ("word * lane - before;", "word * lane;"),
     "a run's end left out": ("< (lane < word ? head : bytes)", "< (lane < word ? head : end)"),
     "a run's head left out": ("lane < word ? head : bytes)", "lane < word ? 0 : bytes)"),
+    "a head longer than its run": ("smaller(-before & (word - 1), bytes)", "(-before & (word - 1))"),
     "elements not turned": ("extract<item>(made[i], j)", "extract<item>(made[j], i)"),
     "columns on top of each other": ("column * (m.height * item + 16)", "column * (m.height * item - 16)"),
 }
@@ -41,12 +42,26 @@ NUMBERS = {
     "offset and shift exchanged": ("offset_and_shift & 255", "offset_and_shift >> 8"),
     "halves away from zero": ("limited + 0x7fff + (limited >> 16 & 1)", "limited + 0x8000"),
     "no rounding to even": ("12582912.0f)", "12582912.0f) + (y > 0.0f)"),
-    "the offset before the first clip": ("y = y < -256.0f", "y += column.offset_and_shift >> 8; y = y < -256.0f"),
+    "the offset before the first clip": (
+        "y = if_below(255.0f",
+        "y += column.offset_and_shift >> 8; y = if_below(255.0f",
+    ),
     "subnormal halves lost": ("exponent < 0x38800000 ? 0x38800000", "exponent < 0x380 ? 0x380"),
     "zeros that stay negative": ("made == all.negative_zero ? 0 : made", "made"),
-    "the slope for all": ("y < 0.0f ? column.slope : column.scale", "column.slope"),
+    "the slope for all": ("if_below(y, 0.0f, column.slope, column.scale)", "column.slope"),
+    "subnormal numbers lost in products": (
+        "product(y, if_below(y, 0.0f, column.slope, column.scale))",
+        "y * if_below(y, 0.0f, column.slope, column.scale)",
+    ),
+    "subnormal numbers lost in comparisons": ("return if_below(y, floor, floor, y)", "return y < floor ? floor : y"),
+    "subnormal numbers lost below zero": (
+        "if_below(y, 0.0f, product(y, column.slope), y)",
+        "y < 0.0f ? product(y, column.slope) : y",
+    ),
+    "bytes clipped too late": ("if_below(255.0f, y, 255.0f,", "if_below(256.0f, y, 256.0f,"),
+    "NaN that stays as it is": ("x | 0x00400000 : 0xffc00000", "x : 0xffc00000"),
     "NaN for a number": (
-        "Source::may_be_nan && magnitude > 0x7f800000 ? all.nan : without_negative_zero(made, all)",
+        "Source::may_be_nan && is_nan(y) ? all.nan : without_negative_zero(made, all)",
         "made",
     ),
     "the shift without its limits": ("within(value >> shift, -32768, 32767)", "value >> shift"),

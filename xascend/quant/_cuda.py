@@ -10,6 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend import _cuda, _torch
+from xascend._cuda._alignment import aligned_copy, copy_bytes, is_aligned
 from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, memory_of
 from xascend._cuda._launches import THREADS
 from xascend._cuda._loader import get_function
@@ -30,22 +31,29 @@ def is_for_kernels(src: Array, dst: Array, /) -> bool:
 
 
 def quantise_boxes(src: Array, dst: Array, rule: Rule, boxes: Iterable[Box], /) -> None:
-    """Quantise the elements of the boxes of one Fixpipe from `src` into `dst`, 1-D and contiguous."""
-    _quantise(src, dst, rule, 1, make_box_matrices(boxes))
+    """Quantise the elements of the boxes of one Fixpipe from `src` into `dst`, 1-D and contiguous.
+
+    What lies between the boxes of `dst` keeps its values, also where `dst` is filled by way of an aligned copy.
+    """
+    target = dst if is_aligned(dst) else aligned_copy(dst)
+    _quantise(src if is_aligned(src) else aligned_copy(src), target, rule, 1, make_box_matrices(boxes))
+    if target is not dst:
+        copy_bytes(target, dst)
     if compat.is_torch_array(dst):
         _torch.count_change(dst)
 
 
 def quantise_rows(x: Array, out: Array, rule: Rule, /) -> None:
-    """Quantise `x`, whose last axis counts columns, into `out`, contiguous and of the same shape."""
+    """Quantise `x`, whose last axis counts columns, into `out`, contiguous, aligned and of the same shape."""
     size = math.prod(x.shape)
     if size:
         columns = x.shape[-1] if rule.has_columns else 1
-        _quantise(as_contiguous(x), out, rule, *make_row_matrices(size, columns))
+        source = as_contiguous(x) if is_aligned(x) else aligned_copy(x)
+        _quantise(source, out, rule, *make_row_matrices(size, columns))
 
 
 def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Iterable[Matrices]) -> None:
-    """Launch on the current stream; nothing is waited for."""
+    """Launch for aligned arrays on the current stream; nothing is waited for."""
     numbers = make_numbers(rule, together)
     with current_stream(src) as device:
         (source, source_memory), (target, target_memory) = memory_of(src), memory_of(dst)
