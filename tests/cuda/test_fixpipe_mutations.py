@@ -9,7 +9,7 @@ import pytest
 from cuda import harness, quantisers
 from cuda.mutants import make_mutant
 from libraries import random_bits
-from native.quantisers import rule_of
+from native.quantisers import BELOW_ZERO, rule_of
 from quant.values import FLOATS, INTS
 
 from xascend.ascendc import CO2Layout, FixpipeParamsC310
@@ -76,6 +76,7 @@ BYTE, HALF, BFLOAT, WORD = (
     ("VQF322BF16_PRE", "float32", "bfloat16"),
     ("NoQuant", "float32", "float32"),
 )
+FLOAT_TO_BYTE = ("VQF322B8_PRE", "float32", "int8")
 ND, NZ, DN = CO2Layout.ROW_MAJOR, CO2Layout.NZ, CO2Layout.COLUMN_MAJOR
 # A kind, a layout, columns, rows, the destination's stride, matrices.
 CASES = (
@@ -86,6 +87,7 @@ CASES = (
     (BYTE, DN, 35, 37, 37, 1),
     (BFLOAT, ND, 40, 33, 43, 1),
     (WORD, DN, 20, 70, 72, 1),
+    (BYTE, ND, 2, 9, 5, 1),
 )
 
 
@@ -114,6 +116,18 @@ def is_caught(folder: Path) -> bool:
             quantisers.check_boxes(x, before, rule, boxes, folder=folder)
         except (harness.KernelError, pytest.fail.Exception):
             return True
+    return computes_wrongly(folder)
+
+
+def computes_wrongly(folder: Path) -> bool:
+    """Say whether a value comes out wrong where implementations go wrong."""
+    x = harness.aligned(np.stack([np.roll(FLOATS, k) for k in range(9)]))
+    for kind in (FLOAT_TO_BYTE, HALF, BFLOAT, WORD):
+        for below_zero in BELOW_ZERO:
+            try:
+                quantisers.check_rows(x, rule_of(kind, x.shape[1], below_zero=below_zero), folder=folder)
+            except (harness.KernelError, pytest.fail.Exception):
+                return True
     return False
 
 
