@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ MUTATIONS = {
     "a quotient shifted too far": ("words.cuh", ">> by.shift", ">> (by.shift + 1)"),
     "tiles longer than the destination": ("jobs.cuh", "clamp(dim.count - origin,", "clamp(dim.count,"),
     "tiles longer than the source": ("jobs.cuh", "clamp(dim.valid - origin,", "clamp(dim.valid,"),
+    "whole words before the source": ("tiles.cu", "at >= src + table.src_begin && ", ""),
     "whole words beyond the source": ("tiles.cu", "at + load_word <= src", "at <= src"),
     "words that begin anywhere": ("tiles.cu", "align_down(start, sector)", "align_down(start, 1)"),
     "the last word of a row left out": (
@@ -51,6 +53,8 @@ MUTATIONS = {
         "inner * in.shared + outer * out",
         "inner * out.shared + outer * in",
     ),
+    "runs longer than the source": ("runs.cu", "at.word < valid", "at.word <= valid"),
+    "rows whose pieces begin anew": ("jobs.cuh", "round * walk.near.divisor + number", "number"),
     "rows on top of each other": ("jobs.cuh", "row.shared += i * dim.shared", "row.shared += i * 4"),
 }
 QUICK = {"tiles without the barrier after loading", "a stride of the wrong side", "the last word of a row left out"}
@@ -58,12 +62,13 @@ CASES = (
     ((256, 300), "ND", "FRACTAL_NZ", "uint8"),
     ((160, 512), "ND", "FRACTAL_NZ", "float32"),
     ((33, 35), "ND", "FRACTAL_NZ", "float16"),
+    ((1, 300), "ND", "FRACTAL_NZ", "float32"),
+    ((2, 3, 40, 40), "NCHW", "NC1HWC0", "uint8"),
     ((2, 40, 11, 7), "NCHW", "NC1HWC0", "uint8"),
     ((2, 80, 16, 32), "NCHW", "NHWC", "float16"),
     ((33, 20, 3, 3), "NCHW", "FRACTAL_Z", "float16"),
 )
-
-
+UNALIGNED = (((33, 35), "ND", "FRACTAL_NZ", "float16"),)
 SCATTERED = (
     ((80, 64, 3, 3), "NCHW", "FRACTAL_Z", "uint8"),
     ((1, 32, 28, 36), "NCHW", "NC1HWC0", "float16"),
@@ -72,15 +77,15 @@ SCATTERED = (
 
 def is_caught(folder: Path) -> bool:
     """Run the cases, there and back, by the kernels of `folder`; say whether anything was wrong."""
-    if _is_caught(folder, CASES):
+    if _is_caught(folder, CASES) or _is_caught(folder, UNALIGNED, after_a_sector):
         return True
     with alternative(-1):
         return _is_caught(folder, SCATTERED)
 
 
-def _is_caught(folder: Path, cases: tuple) -> bool:
+def _is_caught(folder: Path, cases: tuple, place: Callable[[np.ndarray], np.ndarray] = harness.aligned) -> bool:
     for shape, src, dst, dtype in cases:
-        x = harness.aligned(random_bits(shape, dtype))
+        x = place(random_bits(shape, dtype))
         there = plan_of(x, src, dst, None)
         stored = numpy_result(there, x)
         for plan, source in ((there, x), (plan_of(stored, dst, src, shape), stored)):
@@ -93,6 +98,13 @@ def _is_caught(folder: Path, cases: tuple) -> bool:
                 if out.tobytes() != numpy_result(plan, source).tobytes():
                     return True
     return False
+
+
+def after_a_sector(x: np.ndarray) -> np.ndarray:
+    """Return a copy that begins an element after a sector, so that whole words begin before it."""
+    copy = harness.aligned_empty((x.size + 1,), x.dtype)[1:].reshape(x.shape)
+    copy[...] = x
+    return copy
 
 
 PAD = {dtype: np.full((), 3, dtype) for dtype in ("uint8", "float16", "float32")}
