@@ -161,6 +161,33 @@ def test_stopped_by_a_signal(
     assert digest(tmp_path) == before
 
 
+@posix
+@pytest.mark.parametrize("names", [("SIGTERM", "SIGINT"), ("SIGHUP", "SIGINT"), ("SIGINT", "SIGTERM")], ids="-".join)
+def test_stopped_by_two_signals_at_once(
+    tmp_path: Path, environment: dict, digest: Callable, names: tuple[str, str]
+) -> None:
+    save_file({f"w{i}": np.full((64, 64), i, np.float32) for i in range(200)}, tmp_path / "x.safetensors")
+    before = digest(tmp_path)
+    arguments = ("convert", tmp_path / "x.safetensors", tmp_path / "y.safetensors", *TO_NZ)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "converting\n"
+    process.send_signal(signal.SIGSTOP)  # it sees both at once
+    for name in names:
+        process.send_signal(signal.Signals[name])
+    process.send_signal(signal.SIGCONT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode - 128 in [signal.Signals[name] for name in names]
+    assert errors == f"xascend: error: stopped by {signal.Signals(process.returncode - 128).name}\n"
+    assert digest(tmp_path) == before
+
+
 def test_read_only_input_in_a_folder_with_spaces(tmp_path: Path, command: Callable) -> None:
     folder = tmp_path / "Größe und Maß"
     folder.mkdir()

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
@@ -77,15 +77,22 @@ def _root(
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Turn signals to stop into an exception, so that temporary files go; further ones are ignored until the exit."""
+    """Turn the first signal to stop into an exception, so that temporary files go; further ones change nothing.
+
+    They are ignored from the end of the work until the exit. Not before: of two that came together, the handler of
+    one runs while the other is still waiting for its own, and Python complains where that has become SIG_IGN.
+    """
     numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
     caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
 
-    def stop(number: int, _frame: object) -> NoReturn:
-        for each in caught:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(number)
+    stopping = False
+
+    def stop(number: int, _frame: object) -> None:
+        nonlocal stopping
+        if not stopping:
+            stopping = True
+            raise Interrupted(number)
 
     for number in caught:
         signal.signal(number, stop)
@@ -93,8 +100,7 @@ def _signals_raise() -> Iterator[None]:
         yield
     finally:
         for number in caught:
-            if signal.getsignal(number) is stop:
-                signal.signal(number, before[number])
+            signal.signal(number, signal.SIG_IGN if stopping else before[number])
 
 
 def run(arguments: Sequence[str], /) -> int:

@@ -19,7 +19,17 @@ from xascend._dtypes import resolve_dtype
 from xascend._plan import as_shape, as_size, make_plan
 from xascend.formats import Format, as_format
 
-__all__ = ["FileRecord", "Fingerprint", "Record", "Stamp", "find_sidecar", "is_sidecar", "read_sidecar", "sidecar_path"]
+__all__ = [
+    "FileRecord",
+    "Fingerprint",
+    "Record",
+    "Stamp",
+    "find_sidecar",
+    "is_sidecar",
+    "read_claim",
+    "read_sidecar",
+    "sidecar_path",
+]
 
 _SAMPLES = 64  # blocks of a data file that its fingerprint looks at
 _SAMPLE_BYTES = 1 << 12
@@ -191,6 +201,17 @@ def is_sidecar(sidecar: Path, /) -> bool:
 
 def read_sidecar(path: Path, /) -> FileRecord | None:
     """Return the record of a data file, or None where there is none; ValueError if it describes other data."""
+    record = read_claim(path)
+    if record is not None and record.data != Fingerprint.of(path):
+        raise ValueError(
+            f"the record in {find_sidecar(path)} does not fit the data: {path} has changed since; if it was replaced, "
+            "remove the record, and say what the new data are"
+        )
+    return record
+
+
+def read_claim(path: Path, /) -> FileRecord | None:
+    """Return the record beside a data file, whether or not it fits the data, or None where there is none."""
     sidecar = find_sidecar(path)
     if sidecar is None:
         return None
@@ -202,10 +223,4 @@ def read_sidecar(path: Path, /) -> FileRecord | None:
     else:
         if not isinstance(fields, dict) or "xascend" not in fields:
             return None  # somebody else's
-    record = FileRecord.from_json(text, str(sidecar))
-    if record.data is None or record.data != Fingerprint.of(path):
-        raise ValueError(
-            f"the record in {sidecar} does not fit the data: {path} has changed since; if it was replaced, remove the "
-            "record, and say what the new data are"
-        )
-    return record
+    return FileRecord.from_json(text, str(sidecar))
