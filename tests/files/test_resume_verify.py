@@ -61,12 +61,79 @@ def test_resume_skips_what_is_complete(tmp_path: Path, counting: Callable, kind:
         report = files.convert(*arguments, resume=True, **options, **ND_NZ)
         assert (report.written, report.skipped) == ((), (str(out),))
     assert out.stat().st_mtime_ns == before
-    with pytest.raises(FileExistsError, match="was not made from this input with these options"):
+    with pytest.raises(FileExistsError, match="was made with other options: c0 was None, now it is 8; `overwrite`"):
         files.convert(*arguments, resume=True, c0=8, **ND_NZ)
     os.utime(tmp_path / "x.npy", ns=(0, 0))
-    with pytest.raises(FileExistsError, match="was not made from this input with these options"):
+    with pytest.raises(FileExistsError, match="was not made from this input as it is now: it was changed since"):
         files.convert(*arguments, resume=True, **ND_NZ)
     assert files.convert(*arguments, resume=True, overwrite=True, **ND_NZ).written == (str(out),)
+
+
+def flip(data: bytes) -> bytes:
+    return data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
+
+
+def cut(data: bytes) -> bytes:
+    return data[:-3]
+
+
+CHANGED = "has changed since it was made: it "
+UNREADABLE = "exists and cannot be read: "
+
+
+@pytest.mark.parametrize("kind", [".npy", ".npz", ".bin", ".safetensors"])
+@pytest.mark.parametrize(("spoil", "why"), [(flip, "has as many bytes, but others"), (cut, "had ")])
+def test_resume_tells_a_damaged_output(
+    tmp_path: Path, counting: Callable, digest: Callable, kind: str, spoil: Callable, why: str
+) -> None:
+    x, out = tmp_path / "x.npy", tmp_path / f"y{kind}"
+    np.save(x, counting((20, 28), "float16"))
+    files.convert(x, out, **ND_NZ)
+    out.write_bytes(spoil(out.read_bytes()))
+    before = digest(tmp_path)
+    if kind == ".safetensors":
+        why = "what was written" if spoil is flip else f"the output {UNREADABLE}"
+    else:
+        why = f"the output {CHANGED}{why}"
+    if (kind, spoil) != (".safetensors", flip):  # which only verification sees
+        with pytest.raises(FileExistsError, match=f"{why}.*; `overwrite`"):
+            files.convert(x, out, resume=True, **ND_NZ)
+    for dry_run in (False, True):
+        report = files.convert(x, out, resume=True, verify=True, dry_run=dry_run, **ND_NZ)
+        if not dry_run or not why.startswith("what"):
+            (failed,) = report.failed
+            assert failed.name == "x"
+            assert why in failed.reason
+            assert (report.written, report.verified) == ((), ())
+    assert digest(tmp_path) == before
+    assert files.convert(x, out, resume=True, verify=True, overwrite=True, **ND_NZ).written == (
+        (str(out),) if kind != ".safetensors" or spoil is cut else ()
+    )
+
+
+def test_a_damaged_output_does_not_keep_others_from_being_verified(tmp_path: Path, counting: Callable) -> None:
+    source, out = make_shards(tmp_path / "in", counting), tmp_path / "out"
+    np.save(source / "x.npy", counting((20, 28), "float16"))
+    files.convert(source, out, **ND_NZ)
+    for name, spoil in (("shard0.safetensors", cut), ("shard1.safetensors", flip), ("x.npy", flip)):
+        (out / name).write_bytes(spoil((out / name).read_bytes()))
+    other = (out / "shard2.safetensors").read_bytes().replace(b'"F16"', b'"I16"')
+    (out / "shard2.safetensors").write_bytes(other)
+    (source / "y.npy").write_bytes((source / "x.npy").read_bytes())
+    report = files.convert(source, out, resume=True, verify=True, **ND_NZ)
+    assert {tensor.name for tensor in report.failed} == {"w0", "w1", "w2", "x"}
+    assert report.written == report.verified == (str(out / "y.npy"),)
+
+
+@pytest.mark.parametrize(
+    ("size", "name", "why"), [(21, "x.npy", "that had 1248 bytes, now"), (20, "z.npy", "called x")]
+)
+def test_resume_tells_another_input(tmp_path: Path, counting: Callable, size: int, name: str, why: str) -> None:
+    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
+    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
+    np.save(tmp_path / name, counting((size, 28), "float16"))
+    with pytest.raises(FileExistsError, match=f"was not made from this input as it is now: .*{why}"):
+        files.convert(tmp_path / name, tmp_path / "y.npy", resume=True, **ND_NZ)
 
 
 def test_resume_replaces_a_sidecar_without_its_data(tmp_path: Path, counting: Callable) -> None:

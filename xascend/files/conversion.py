@@ -18,7 +18,7 @@ from xascend.files.existing import Pending, check_outputs
 from xascend.files.index import index_text, require_covered
 from xascend.files.outputs import Job, Settings, TensorError, make_job, nbytes_of, verify_job, write_job
 from xascend.files.record import FileRecord, Stamp
-from xascend.files.report import Report, TensorReport
+from xascend.files.report import Report, TensorReport, told
 from xascend.files.safetensors import list_safetensors, read_metadata
 from xascend.files.sources import Layout, find_files, list_tensors
 from xascend.files.streaming import cut, device_bytes
@@ -92,7 +92,8 @@ def convert(
         Skip outputs that were made from the same input, by size and time of change, with the same options.
     verify
         Read every output back, convert it back and compare it with the input before it gets its name, and see that
-        padding is zero; with `resume` also outputs that are skipped.
+        padding is zero; with `resume` also outputs that are skipped, and what has changed since it was made or cannot
+        be read has failed.
     overwrite
         Replace outputs that exist; otherwise they are an error before anything is read.
     dry_run
@@ -159,7 +160,7 @@ def convert(
         part_bytes = min(part_bytes, CACHED_BYTES)
     started = time.monotonic()
     layout = find_files(Path(src), Path(dst))
-    pending = check_outputs(layout, request, resume, overwrite)
+    pending = check_outputs(layout, request, resume, verify, overwrite)
     listed = _list(layout, request)
     planned = _plan(listed, pending.layout.data, request)
     again = _plan(listed, pending.complete, request) if verify else []
@@ -169,6 +170,7 @@ def convert(
         _require_room(planned, share, part_bytes)
     taken = executor_of_slabs(number)
     reports = [_report(choice, job, taken) for job in planned for choice in job.choices]
+    damaged = _damaged(listed, pending, request, taken)
     written: list[str] = []
     verified = [str(job.out) for job in (*planned, *again)] if verify else []
     moved = 0
@@ -188,11 +190,11 @@ def convert(
             spoiled, intact = _verify_again(again, part_bytes, taken)
             verified = [*written, *intact] if verify else []
             reports += spoiled
-            if len(written) == len(planned) and not spoiled:
+            if len(written) == len(planned) and not (spoiled or damaged):
                 written += _write_others(layout, pending)
     skipped = tuple(str(out) for _, out in pending.complete)
     seconds = time.monotonic() - started
-    return Report(tuple(reports), tuple(written), skipped, tuple(verified), moved, seconds, dry_run)
+    return Report((*reports, *damaged), tuple(written), skipped, tuple(verified), moved, seconds, dry_run)
 
 
 def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
@@ -312,9 +314,24 @@ def _verify_again(jobs: list[Job], max_bytes: int, taken: Taken) -> tuple[list[T
         except TensorError as error:
             entries = {choice.tensor.name: _report(choice, job, taken) for choice in job.choices}
             reports += (replace(entries[n], action="failed", reason=why) for n, why in error.failures.items())
+        except (ValueError, TypeError, OSError) as error:  # its header tells of other data than it holds
+            reports += _all_failed(job, f"the output {job.out} cannot be read: {told(error)}", taken)
         else:
             intact.append(str(job.out))
     return reports, intact
+
+
+def _damaged(
+    listed: Mapping[Path, tuple[Stamp, tuple[StoredTensor, ...]]], pending: Pending, request: Request, taken: Taken
+) -> list[TensorReport]:
+    """Return what is to be told of outputs that are not as they were made."""
+    whys = {out: why for _, out, why in pending.damaged}
+    jobs = _plan(listed, ((source, out) for source, out, _ in pending.damaged), request)
+    return [entry for job in jobs for entry in _all_failed(job, whys[job.out], taken)]
+
+
+def _all_failed(job: Job, why: str, taken: Taken) -> list[TensorReport]:
+    return [replace(_report(choice, job, taken), action="failed", reason=why) for choice in job.choices]
 
 
 def _write_others(layout: Layout, pending: Pending) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xascend.files.choice import Request
 from xascend.files.index import is_index_of
-from xascend.files.record import Stamp, is_sidecar, read_sidecar, sidecar_path
+from xascend.files.record import FileRecord, Fingerprint, Stamp, is_sidecar, read_claim, sidecar_path
 from xascend.files.safetensors import read_metadata
 from xascend.files.sources import Layout
 
@@ -18,32 +18,51 @@ __all__ = ["Pending", "check_outputs"]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What is still to be done, which data files are complete, and which outputs may be replaced."""
+    """What is still to be done, which data files are complete, which are damaged, and which outputs may be replaced.
+
+    A damaged one comes with what is wrong with it; there are none unless they are to be verified.
+    """
 
     layout: Layout
     complete: tuple[tuple[Path, Path], ...]
+    damaged: tuple[tuple[Path, Path, str], ...]
     replaceable: frozenset[Path]
 
 
-def check_outputs(layout: Layout, request: Request, resume: bool, overwrite: bool, /) -> Pending:
+class _DamagedError(Exception):
+    """An output is not as it was when it was made, or cannot be read."""
+
+
+def check_outputs(layout: Layout, request: Request, resume: bool, verify: bool, overwrite: bool, /) -> Pending:
     """Return what is to be done; refuse to overwrite anything that is neither asked for nor left by an interruption."""
     inputs = {_identity(path) for path, _ in (*layout.data, *layout.copies, *layout.indexes)}
-    data, copies, complete = [], [], []
+    data, copies, complete, damaged = [], [], [], []
     replaceable: set[Path] = set()
     if not layout.is_folder:
         _require_folder(layout.data[0][1])
     for source, out in layout.data:
-        if resume and out.is_file() and _is_complete(source, out, request):
-            complete.append((source, out))
-            continue
+        why = "exists"
+        if resume and out.is_file():
+            try:
+                found = _other_origin(source, out, request)
+            except _DamagedError as error:
+                why = str(error)
+                if verify and not overwrite:
+                    damaged.append((source, out, f"the output {why}"))
+                    continue
+            else:
+                if found is None:
+                    complete.append((source, out))
+                    continue
+                why = f"exists and {found}"
         if not _is_free(out, inputs, overwrite):
-            raise _exists(out, resume)
+            raise _refused(out, why)
         if out.suffix != ".safetensors":
             sidecar = sidecar_path(out)
             _require_own(sidecar, out)
             # Without its data it is worth nothing, and may go when resuming.
             if not _is_free(sidecar, inputs, overwrite or resume):
-                raise _exists(sidecar, resume)
+                raise _refused(sidecar, "exists")
             if sidecar.exists():
                 replaceable.add(sidecar)
         data.append((source, out))
@@ -51,18 +70,19 @@ def check_outputs(layout: Layout, request: Request, resume: bool, overwrite: boo
         if resume and out.is_file() and _age(source) == _age(out):
             continue
         if not _is_free(out, inputs, overwrite):
-            raise _exists(out, resume)
+            raise _refused(out, "exists and is no copy of the input as it is now" if resume else "exists")
         copies.append((source, out))
     for index, out in layout.indexes:
         ours = resume and out.is_file() and is_index_of(out, index)
         if not _is_free(out, inputs, overwrite or ours):
-            raise _exists(out, resume)
+            raise _refused(out, "exists and is no index of these shards" if resume else "exists")
         if ours:
             replaceable.add(out)
     if overwrite:
         replaceable.update(out for _, out in (*data, *copies, *layout.indexes))
     _require_apart(data, copies)
-    return Pending(replace(layout, data=tuple(data), copies=tuple(copies)), tuple(complete), frozenset(replaceable))
+    left = replace(layout, data=tuple(data), copies=tuple(copies))
+    return Pending(left, tuple(complete), tuple(damaged), frozenset(replaceable))
 
 
 def _require_folder(out: Path) -> None:
@@ -109,17 +129,46 @@ def _is_free(out: Path, inputs: set[tuple[int, int]], overwrite: bool) -> bool:
     return overwrite
 
 
-def _exists(out: Path, resume: bool) -> FileExistsError:
-    other = " and was not made from this input with these options" if resume else ""
-    return FileExistsError(
-        errno.EEXIST, f"the output exists{other}; `overwrite` (--overwrite) would replace it", str(out)
-    )
+def _refused(out: Path, why: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"the output {why}; `overwrite` (--overwrite) would replace it", str(out))
 
 
-def _is_complete(source: Path, out: Path, request: Request) -> bool:
+def _other_origin(source: Path, out: Path, request: Request) -> str | None:
+    """Return what else an output was made from, or how, None where it is complete; _DamagedError where it changed."""
     try:
-        record = read_metadata(out)[1] if out.suffix == ".safetensors" else read_sidecar(out)
-    except (ValueError, TypeError):
-        return False
-    made = record is not None and record.source == Stamp.of(source)
-    return made and record is not None and dict(record.options) == request.to_json()
+        record = read_metadata(out)[1] if out.suffix == ".safetensors" else read_claim(out)
+    except (ValueError, TypeError) as error:
+        raise _DamagedError(f"exists and cannot be read: {error}") from error
+    if record is None:
+        return "has no record of a conversion"
+    if record.source != Stamp.of(source):
+        return f"was not made from this input as it is now: {_difference(record.source, Stamp.of(source))}"
+    options = request.to_json()
+    if dict(record.options) != options:
+        names = sorted({*options, *record.options})
+        was, now = ({name: each.get(name) for name in names} for each in (record.options, options))
+        shown = [f"{name} was {was[name]!r}, now it is {now[name]!r}" for name in names if was[name] != now[name]]
+        return f"was made with other options: {'; '.join(shown)}"
+    if out.suffix != ".safetensors":  # which has no fingerprint: what is in it shows only when it is verified
+        _require_unchanged(record, Fingerprint.of(out))
+    return None
+
+
+def _difference(was: Stamp | None, now: Stamp) -> str:
+    if was is None:
+        return "nothing tells what it was made from"
+    if was.name != now.name:
+        return f"that was called {was.name}"
+    if was.size != now.size:
+        return f"that had {was.size} bytes, now it has {now.size}"
+    return "it was changed since"
+
+
+def _require_unchanged(record: FileRecord, now: Fingerprint) -> None:
+    """Raise _DamagedError where the data beside a record are not those that it was written for."""
+    if record.data is None:
+        raise _DamagedError("exists, but its record does not tell which data it is for")
+    if record.data.size != now.size:
+        raise _DamagedError(f"has changed since it was made: it had {record.data.size} bytes, now it has {now.size}")
+    if record.data != now:
+        raise _DamagedError("has changed since it was made: it has as many bytes, but others")
