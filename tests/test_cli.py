@@ -330,6 +330,12 @@ def test_file_names_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture
     assert run(["convert", "x.npy", name, *TO_NZ]) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"wrote {folder}/\\udcff.npy"
     failed(capsys, ["convert", "x.npy", name, *TO_NZ], 2, "\\udcff.npy")
+    Path("x.npy").rename(os.fsdecode(b"\xfe.npy"))
+    for kind in ("safetensors", "npz"):
+        words = ["no tensor called \\udcfe", "rename the input, or write .npy or .bin"]
+        failed(capsys, ["convert", os.fsdecode(b"\xfe.npy"), f"z.{kind}", *TO_NZ], 2, *words)
+    for kind in ("npy", "bin"):
+        assert run(["convert", os.fsdecode(b"\xfe.npy"), f"z.{kind}", *TO_NZ]) == 0
 
 
 @pytest.mark.parametrize(
@@ -351,6 +357,52 @@ def test_long_values_are_not_echoed(folder: Path, capsys: pytest.CaptureFixture[
     assert "set_int_max_str_digits" not in shown
     assert len(shown) < 2100
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "rule"),
+    [
+        (["convert", "x.npy", "y.npy", *TO_NZ, "--device-memory", "abc"], "--device-memory", "a size such as 256M"),
+        (["convert", "x.npy", "y.npy", *TO_NZ, "--max-memory", "abc"], "--max-memory", "a size such as 256M"),
+        (["convert", "x.npy", "y.npy", *TO_NZ, "--shape", "abc"], "--shape", "a list such as 1,3"),
+        (["bench", "--size", "abc"], "--size", "tiny, cache, dram, large, a size such as 256M"),
+        (["info", "x.npy", "--shape", "abc"], "--shape", "a list such as 1,3"),
+        (["compare", "x.npy", "x.npy", "--shape", "abc"], "--shape", "a list such as 1,3"),
+        (["locate", "abc", "--shape", "20,28", "--to", "NZ"], "INDEX", "a list such as 1,3"),
+        (["locate", "1,2", "--shape", "abc", "--to", "NZ"], "--shape", "a list such as 1,3"),
+        (["show", "abc", "--to", "NZ"], "SHAPE", "a list such as 1,3"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_mistakes_name_the_option(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], option: str, rule: str
+) -> None:
+    failed(capsys, arguments, 2, f"error: Invalid value for {option}: must be {rule}", "got 'abc'\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["convert", "", "y.npy", *TO_NZ], "IN"),
+        (["convert", "x.npy", "", *TO_NZ], "OUT"),
+        (["info", ""], "FILE"),
+        (["compare", "", "x.npy"], "ACTUAL"),
+        (["compare", "x.npy", ""], "GOLDEN"),
+        (["golden", "Brcb", "--config", "", "--out", "case"], "--config"),
+        (["golden", "Brcb", "--config", "brcb.toml", "--out", ""], "--out"),
+        (["golden", "Brcb", "--example", "--out", ""], "--out"),
+        (["show", "20,28", "--to", "NZ", "--out", ""], "--out"),
+        (["bench", "--size", "1", "--rounds", "1", "--out", ""], "--out"),
+        (["bench", "--size", "1", "--rounds", "1", "--plot", ""], "--plot"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_an_empty_path_is_not_the_current_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], option: str
+) -> None:
+    before = sorted(folder.iterdir())
+    failed(capsys, arguments, 2, option, "must be a path, got an empty text")
+    assert sorted(folder.iterdir()) == before
 
 
 def test_info_of_a_folder_names_the_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,12 +108,15 @@ def test_existing_files_are_kept(
     [
         (["--family", "nx"], "`families` must be of nz,"),
         (["--dtype", "object"], "object"),
-        (["--size", "huge"], "must be a size such as 256M or 2G, got 'huge'"),
+        (["--size", "huge"], "Invalid value for --size: must be tiny, cache, dram, large, a size such as 256M or 2G"),
         (["--rounds", "0"], "`rounds`"),
         (["--threads", "0"], "`threads`"),
         (["--device", "npu"], "`device` must be auto, cpu, cuda or cuda:N, got 'npu'"),
         (["--plot", "a.pdf"], "`path` must end in .png or .svg, got 'a.pdf'"),
         (["--plot", "nowhere/a.svg"], "No such folder: nowhere"),
+        (["--out", "a.svg", "--plot", "./a.svg"], "--out and --plot must be two files, got a.svg and ./a.svg"),
+        (["--out", ".", "--overwrite"], "the output must be a file, got the folder ."),
+        (["--plot", "..", "--overwrite"], "the output must be a file, got the folder .."),
         (["--out", "nowhere/a.json"], "the folder of --out nowhere/a.json is not there"),
     ],
 )

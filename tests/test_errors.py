@@ -219,7 +219,7 @@ class TestCrops:
         ("bad", "text"), [((20, 2.5), "2.5"), ((True, 20), "True"), ((-1, 20), "-1"), (("a", 20), "'a'")]
     )
     def test_shape_must_hold_sizes(self, bad: tuple, text: str) -> None:
-        with pytest.raises(ValueError, match=rf"`shape` must be an integer of at least 0, got {text}"):
+        with pytest.raises(ValueError, match=rf"every entry of `shape` must be an integer of at least 0, got {text}"):
             xa.nz_to_nd(np.zeros((2, 2, 16, 16), HALF), bad)
 
     @pytest.mark.parametrize("bad", [5, "20,28", 2.5])

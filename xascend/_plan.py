@@ -103,20 +103,31 @@ def as_size(name: str, value: Any, /, minimum: int = 1) -> int:
     """Return `value` as int; ValueError unless it is an integer (not a bool) of at least `minimum`."""
     if type(value) is int and value >= minimum:
         return value
-    try:
-        size = operator.index(value) if type(value).__name__ not in ("bool", "bool_") else None
-    except TypeError:
-        size = None
+    size = _as_index(value)
     if size is None or size < minimum:
         raise ValueError(f"`{name}` must be an integer of at least {minimum}, got {value!r}")
     return size
+
+
+def _as_index(value: Any) -> int | None:
+    try:
+        return operator.index(value) if type(value).__name__ not in ("bool", "bool_") else None
+    except TypeError:
+        return None
 
 
 def as_shape(name: str, value: Any, /) -> tuple[int, ...]:
     """Return `value` as a tuple of sizes of at least 0."""
     if type(value) is not tuple and (not isinstance(value, Collection) or isinstance(value, _UNORDERED)):
         raise ValueError(f"`{name}` must be a sequence of integers, got {value!r}")
-    return tuple([as_size(name, size, 0) for size in value])
+    return tuple([size if type(size) is int and size >= 0 else _as_entry(name, size) for size in value])
+
+
+def _as_entry(name: str, value: Any) -> int:
+    size = _as_index(value)
+    if size is None or size < 0:
+        raise ValueError(f"every entry of `{name}` must be an integer of at least 0, got {value!r}")
+    return size
 
 
 @functools.lru_cache(maxsize=1024)

@@ -272,7 +272,7 @@ def test_names_that_do_not_fit(tmp_path: Path, digest: Callable) -> None:
 def test_several_tensors_do_not_fit_into_one_array(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", a=np.ones((2, 2)), b=np.ones((3, 3)))
     with pytest.raises(
-        ValueError, match=r"y\.npy can hold one tensor, but .*x\.npz gives 2: choose one with `include`"
+        ValueError, match=r"y\.npy can hold one tensor, but .*x\.npz gives 2: choose one with `include` \(--include\)"
     ):
         files.convert(tmp_path / "x.npz", tmp_path / "y.npy", src_format="ND", dst_format="NZ")
     files.convert(tmp_path / "x.npz", tmp_path / "y.npy", src_format="ND", dst_format="NZ", include=["b"])

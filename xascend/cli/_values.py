@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import typer
 
-__all__ = ["as_bytes", "as_format_or_number", "as_sizes", "shown_bytes", "shown_shape", "shown_text"]
+__all__ = ["as_bytes", "as_format_or_number", "as_sizes", "require_path", "shown_bytes", "shown_shape", "shown_text"]
 
 _LONGEST_LINE = 2000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def as_sizes(text: str, /) -> tuple[int, ...]:
-    """Return the integers of ``1,3,224,224`` or ``1x3x224x224``."""
+def require_path(value: str | None) -> str | None:
+    """Refuse an empty path, which an unset variable of a shell gives and which would mean the current folder."""
+    if value == "":
+        raise typer.BadParameter("must be a path, got an empty text")
+    return value
+
+
+def as_sizes(option: str, text: str, /) -> tuple[int, ...]:
+    """Return the integers of ``1,3,224,224`` or ``1x3x224x224``, as which an option or argument was given."""
     try:
         return tuple(int(size) for size in re.split(r"\s*[,x]\s*", text.strip())) if text.strip() else ()
     except ValueError as error:
-        raise typer.BadParameter(f"must be a list such as 1,3,224,224 or 1x3x224x224, got {text!r}") from error
+        message = f"must be a list such as 1,3,224,224 or 1x3x224x224, got {text!r}"
+        raise typer.BadParameter(message, param_hint=option) from error
 
 
-def as_bytes(text: str, /) -> int:
-    """Return the bytes of ``256M``, ``256MiB``, ``2G`` or a plain number; units are powers of 1024."""
+def as_bytes(option: str, text: str, /, names: Mapping[str, int] = MappingProxyType({})) -> int:
+    """Return the bytes of a name, of ``256M``, ``256MiB``, ``2G`` or a plain number; units are powers of 1024."""
+    if text in names:
+        return names[text]
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", text.strip().upper())
     if match is None or len(match[1]) > len(str(sys.maxsize)):
-        raise typer.BadParameter(f"must be a size such as 256M or 2G, got {text!r}")
+        raise typer.BadParameter(
+            f"must be {''.join(f'{name}, ' for name in names)}a size such as 256M or 2G, got {text!r}",
+            param_hint=option,
+        )
     return int(match[1]) * _UNITS[match[2]]
 
 

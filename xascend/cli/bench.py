@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xascend.cli._values import as_bytes
+from xascend.cli._values import as_bytes, require_path
 
 if TYPE_CHECKING:
     from xascend.bench import Report
@@ -45,8 +46,12 @@ def bench(
     ] = None,
     threads: Annotated[int | None, typer.Option(help='What "all threads" are; by default all processors.')] = None,
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 9,
-    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw a bar chart to a .png or .svg file.")] = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the JSON object to a file, too.")] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=require_path, help="Draw a bar chart to a .png or .svg file.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=require_path, help="Write the JSON object to a file, too.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -56,6 +61,10 @@ def bench(
 
     for file in filter(None, (out, plot)):
         require_free(Path(file), overwrite)
+        if Path(file).is_dir():
+            raise typer.BadParameter(f"the output must be a file, got the folder {file}")
+    if out and plot and os.path.realpath(out) == os.path.realpath(plot):
+        raise typer.BadParameter(f"--out and --plot must be two files, got {out} and {plot}")
     if plot is not None:
         try:
             suite.check_chart(plot)
@@ -63,7 +72,7 @@ def bench(
             raise typer.BadParameter(str(error)) from error
     if out is not None and not Path(out).parent.is_dir():
         raise typer.BadParameter(f"the folder of --out {out} is not there")
-    sizes = [suite.SIZES[text] if text in suite.SIZES else as_bytes(text) for text in size or ["dram"]]
+    sizes = [as_bytes("--size", text, suite.SIZES) for text in size or ["dram"]]
     with _progress(shown=sys.stderr.isatty()) as progress:
         report = suite.run(
             families=family or (),

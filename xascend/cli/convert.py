@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from xascend.cli._output import print_line
-from xascend.cli._values import as_bytes, as_format_or_number, as_sizes, shown_bytes, shown_shape, shown_text
+from xascend.cli._values import (
+    as_bytes,
+    as_format_or_number,
+    as_sizes,
+    require_path,
+    shown_bytes,
+    shown_shape,
+    shown_text,
+)
 
 if TYPE_CHECKING:
     from xascend.files import Report, TensorReport
@@ -23,8 +31,12 @@ Progress = Callable[[int, int], None]
 
 
 def convert(
-    src: Annotated[str, typer.Argument(metavar="IN", help="File, .safetensors.index.json or folder.")],
-    dst: Annotated[str, typer.Argument(metavar="OUT", help="File or folder; the ending chooses the type.")],
+    src: Annotated[
+        str, typer.Argument(metavar="IN", callback=require_path, help="File, .safetensors.index.json or folder.")
+    ],
+    dst: Annotated[
+        str, typer.Argument(metavar="OUT", callback=require_path, help="File or folder; the ending chooses the type.")
+    ],
     src_format: Annotated[
         str | None, typer.Option("--from", help="Format of the input; by default the recorded one, or ND.")
     ] = None,
@@ -74,7 +86,7 @@ def convert(
             dst,
             src_format=None if src_format is None else as_format_or_number(src_format),
             dst_format=None if dst_format is None else as_format_or_number(dst_format),
-            shape=None if shape is None else as_sizes(shape),
+            shape=None if shape is None else as_sizes("--shape", shape),
             c0=c0,
             groups=groups,
             dtype=dtype,
@@ -87,8 +99,8 @@ def convert(
             overwrite=overwrite,
             dry_run=dry_run,
             scheduler=scheduler,
-            max_bytes=as_bytes(max_memory),
-            device_memory=as_bytes(device_memory),
+            max_bytes=as_bytes("--max-memory", max_memory),
+            device_memory=as_bytes("--device-memory", device_memory),
             progress=progress,
         )
     status = 1 if report.failed else 0

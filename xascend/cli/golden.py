@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from xascend.cli._output import print_line
-from xascend.cli._values import as_format_or_number, as_sizes
+from xascend.cli._values import as_format_or_number, as_sizes, require_path
 
 __all__ = ["compare_command", "golden_command"]
 
@@ -19,9 +19,10 @@ __all__ = ["compare_command", "golden_command"]
 def golden_command(
     op: Annotated[str, typer.Argument(metavar="OP", help="TransDataTo5HD, Brcb, Transdata or Fixpipe.")],
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="TOML file with parameters, types, shapes, values.")
+        str | None,
+        typer.Option(metavar="FILE", callback=require_path, help="TOML file with parameters, types, shapes, values."),
     ] = None,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Folder to make.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", callback=require_path, help="Folder to make.")] = None,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration of OP to start from.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a folder of golden data.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest.")] = False,
@@ -61,8 +62,10 @@ def golden_command(
 
 
 def compare_command(
-    actual: Annotated[str, typer.Argument(metavar="ACTUAL", help="Result: .npy, .npz, .safetensors or raw.")],
-    golden: Annotated[str, typer.Argument(metavar="GOLDEN", help="What it should be.")],
+    actual: Annotated[
+        str, typer.Argument(metavar="ACTUAL", callback=require_path, help="Result: .npy, .npz, .safetensors or raw.")
+    ],
+    golden: Annotated[str, typer.Argument(metavar="GOLDEN", callback=require_path, help="What it should be.")],
     dtype: Annotated[str | None, typer.Option(help="Element type of raw data, where no manifest tells.")] = None,
     shape: Annotated[
         str | None, typer.Option(help="Sizes of raw data, else 1-D; with --format the tensor's own: 20,28 or 20x28.")
@@ -91,7 +94,7 @@ def compare_command(
         actual,
         golden,
         dtype=dtype,
-        shape=None if shape is None else as_sizes(shape),
+        shape=None if shape is None else as_sizes("--shape", shape),
         format=None if storage_format is None else as_format_or_number(storage_format),
         plain_format=None if plain_format is None else as_format_or_number(plain_format),
         c0=c0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xascend.cli._values import as_sizes, shown_bytes, shown_shape, shown_text
+from xascend.cli._values import as_sizes, require_path, shown_bytes, shown_shape, shown_text
 
 if TYPE_CHECKING:
     from xascend.files import TensorInfo
@@ -35,7 +35,9 @@ _LIBRARIES = (
 
 
 def info(
-    src: Annotated[str | None, typer.Argument(metavar="FILE", help="File, index or folder.")] = None,
+    src: Annotated[
+        str | None, typer.Argument(metavar="FILE", callback=require_path, help="File, index or folder.")
+    ] = None,
     system: Annotated[bool, typer.Option("--system", help="Show versions, libraries and devices instead.")] = False,
     dtype: Annotated[str | None, typer.Option(help="Element type of a .bin file without a record.")] = None,
     shape: Annotated[str | None, typer.Option(help="Sizes of a .bin file without a record.")] = None,
@@ -50,7 +52,7 @@ def info(
         return 0
     from xascend import files
 
-    found = files.inspect(src, dtype=dtype, shape=None if shape is None else as_sizes(shape))
+    found = files.inspect(src, dtype=dtype, shape=None if shape is None else as_sizes("--shape", shape))
     if as_json:
         print(json.dumps({"tensors": [asdict(tensor) for tensor in found]}))
         return 0

@@ -27,7 +27,13 @@ def locate(
 
     source = None if src_format is None else as_format_or_number(src_format)
     found = locate_element(
-        as_sizes(index), as_sizes(shape), source, as_format_or_number(dst_format), dtype=dtype, c0=c0, groups=groups
+        as_sizes("INDEX", index),
+        as_sizes("--shape", shape),
+        source,
+        as_format_or_number(dst_format),
+        dtype=dtype,
+        c0=c0,
+        groups=groups,
     )
     print(json.dumps({"index": found}) if as_json else ",".join(map(str, found)))
     return 0

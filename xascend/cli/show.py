@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from xascend.cli._values import as_format_or_number, as_sizes, shown_text
+from xascend.cli._values import as_format_or_number, as_sizes, require_path, shown_text
 
 __all__ = ["show"]
 
@@ -20,7 +20,9 @@ def show(
     dtype: Annotated[str, typer.Option(help="Element type, which chooses C0.")] = "float16",
     c0: Annotated[int | None, typer.Option("--c0", help="C0 of the format.")] = None,
     groups: Annotated[int, typer.Option(help="Convolution groups of FRACTAL_Z.")] = 1,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Draw to an .svg or .png file instead.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", callback=require_path, help="Draw to an .svg or .png file instead.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> int:
     """Draw which element lies where: text in the terminal, or a picture."""
@@ -29,7 +31,14 @@ def show(
     source = None if src_format is None else as_format_or_number(src_format)
     target = as_format_or_number(dst_format)
     drawn = pictures.show(
-        as_sizes(shape), target, src_format=source, dtype=dtype, c0=c0, groups=groups, out=out, overwrite=overwrite
+        as_sizes("SHAPE", shape),
+        target,
+        src_format=source,
+        dtype=dtype,
+        c0=c0,
+        groups=groups,
+        out=out,
+        overwrite=overwrite,
     )
     print(drawn if out is None else shown_text(drawn))
     return 0

@@ -73,9 +73,11 @@ def make_job(source: Path, out: Path, choices: tuple[Choice, ...], record: FileR
     kind = out.suffix
     if kind in (".npy", ".bin") and len(choices) != 1:
         raise ValueError(
-            f"{out} can hold one tensor, but {source} gives {len(choices)}: choose one with `include`, "
+            f"{out} can hold one tensor, but {source} gives {len(choices)}: choose one with `include` (--include), "
             "or write .npz or .safetensors"
         )
+    if kind in (".npz", ".safetensors"):
+        _require_text(source, out, choices)
     if kind != ".safetensors":
         raw = next((choice.tensor for choice in choices if choice.tensor.raw), None)
         if raw is not None:
@@ -90,6 +92,18 @@ def make_job(source: Path, out: Path, choices: tuple[Choice, ...], record: FileR
         (c.tensor.name, type_name(c.tensor.name, c.tensor.dtype, c.tensor.raw), c.shape, nbytes_of(c)) for c in choices
     ]
     return Job(source, out, choices, safetensors_header(entries, metadata | {METADATA_KEY: record.to_json()}), record)
+
+
+def _require_text(source: Path, out: Path, choices: tuple[Choice, ...]) -> None:
+    """Raise ValueError where the name of a tensor, which may be that of a file, is none that a header can hold."""
+    for choice in choices:
+        try:
+            choice.tensor.name.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{out} can hold no tensor called {choice.tensor.name}, as {source} has it: the name is not UTF-8; "
+                "rename the input, or write .npy or .bin"
+            ) from error
 
 
 def _plain_record(choice: Choice) -> Record | None:

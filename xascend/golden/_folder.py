@@ -54,7 +54,9 @@ def new_folder(out: Path, overwrite: bool, /) -> Iterator[Path]:
         if out.exists():
             out.rename(replaced)
         temporary.rename(out)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(out)  # a full disk is told without a name
         if replaced.exists() and not out.exists():
             replaced.rename(out)
         shutil.rmtree(temporary, ignore_errors=True)
