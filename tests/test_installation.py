@@ -92,7 +92,9 @@ class Workplace:
     def environment(self, name: str, *installed: object, **options: Any) -> Path:
         """Make an environment with what is to be installed and return its Python."""
         python = make_environment(self.folder / name, site_packages(self.backend), sysconfig.get_path("purelib"))
-        done = self.pip(python, "install", "--no-build-isolation", "--no-deps", *installed, **options)
+        # what the other environments have of this package does not count
+        options_of_pip = ("--no-build-isolation", "--no-deps", "--ignore-installed")
+        done = self.pip(python, "install", *options_of_pip, *installed, **options)
         assert done.returncode == 0, done.stderr + done.stdout
         return python
 
