@@ -27,10 +27,18 @@ def array_type(cupy: Any) -> type:
             return host_view(self).copy()
 
         def __setitem__(self, key: Any, value: Any) -> None:
-            host_view(self)[key] = host_view(value) if isinstance(value, cupy.ndarray) else value
+            host_view(require_aligned(self))[key] = (
+                host_view(require_aligned(value)) if isinstance(value, cupy.ndarray) else value
+            )
 
     ndarray.__module__ = "cupy"
     return ndarray
+
+
+def require_aligned(x: Any) -> Any:
+    """Return `x`, of which CuPy's own kernels load and store whole elements; misaligned ones end a real context."""
+    assert host_view(x).flags.aligned, "a typed access to misaligned memory"
+    return x
 
 
 def host_view(x: Any) -> np.ndarray:
@@ -56,7 +64,7 @@ class Driverless:
         patch.setattr(cupy, "empty", lambda shape, dtype: self.put(np.full(shape, 0xA5, np.uint8).astype(dtype)))
         patch.setattr(cupy, "asarray", self.put)
         patch.setattr(cupy, "asnumpy", lambda x: host_view(x).copy())
-        patch.setattr(cupy, "ascontiguousarray", lambda x: x if x.flags.c_contiguous else self.put(host_view(x)))
+        patch.setattr(cupy, "ascontiguousarray", self._contiguous)
         patch.setattr(cupy, "RawModule", self._module)
         for cached in (reason_absent, _loader.get_function):
             cached.cache_clear()
@@ -68,6 +76,9 @@ class Driverless:
         self.memories.append(weakref.ref(memory))
         owner = self._cupy.cuda.UnownedMemory(memory.ctypes.data + offset, x.nbytes + 1, memory, 0)
         return self._type(x.shape, x.dtype, self._cupy.cuda.MemoryPointer(owner, 0))
+
+    def _contiguous(self, x: Any) -> Any:
+        return x if x.flags.c_contiguous else self.put(host_view(require_aligned(x)))
 
     def _module(self, *, code: str, options: tuple[str, ...]) -> Any:
         (file,) = re.findall(r'\A#line 1 "(.+)"', code)

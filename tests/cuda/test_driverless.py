@@ -63,6 +63,18 @@ def test_a_result_is_an_array_of_cupy_beside_its_input(driverless: Driverless) -
     assert_same_bits(host_view(out), xa.nd_to_nz(x))
 
 
+@pytest.mark.parametrize("offset", [0, 1])
+def test_strides_that_leave_too_many_axes_at_any_byte(driverless: Driverless, offset: int) -> None:
+    every_second = (slice(0, 3, 2),) * 9
+    x = random_bits((3,) * 9 + (2,), "uint16")
+    expected = xa.nd_to_nz(x[every_second])
+    there = np.zeros([2 * size for size in expected.shape], np.uint16)
+    memory = driverless.put(there, offset)
+    result = xa.nd_to_nz(driverless.put(x, offset)[every_second], out=memory[(slice(0, None, 2),) * there.ndim])
+    assert_same_bits(host_view(result), expected)
+    assert host_view(memory)[1::2].any() == 0  # gaps
+
+
 def test_overlaps_are_told_from_the_addresses_alone(driverless: Driverless) -> None:
     """Exactly, and without work of the device: there is none here."""
     import cupy
