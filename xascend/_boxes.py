@@ -11,14 +11,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xascend._sides import Cut, Side, Vector, add, ceil_div, scale
 
-__all__ = ["Box", "Copy", "Dim", "boxes_between", "padding_of", "strided_copies"]
+__all__ = [
+    "Box",
+    "Copy",
+    "Dim",
+    "StridedDim",
+    "boxes_between",
+    "merge_dims",
+    "padding_of",
+    "strided_copies",
+    "whole_of",
+]
 
-Copy = tuple[int, int, list[tuple[int, int, int]]]  # source offset, destination offset, dimensions: see Box.strided
+StridedDim = tuple[int, int, int]  # count, source stride, destination stride
+Copy = tuple[int, int, list[StridedDim]]  # source offset, destination offset, dimensions: see Box.strided
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class Dim:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One strided copy: where it begins on either side, and its dimensions."""
+    """One strided copy: where it begins on either side, and its dimensions; a region to fill has no source axes."""
 
     src: Vector
     dst: Vector
@@ -47,21 +58,11 @@ class Box:
         """Return source offset, destination offset and (count, source stride, destination stride) per dimension.
 
         Dimensions come outermost first in the destination; those that follow each other on both sides are merged.
-        Units are those of the strides.
+        Units are those of the strides. A region to fill has source offset and strides 0.
         """
         dims = [(d.count, _dot(d.src, src_strides), _dot(d.dst, dst_strides)) for d in self.dims if d.count != 1]
         dims.sort(key=lambda dim: (-abs(dim[2]), -abs(dim[1])))
-        merged: list[tuple[int, int, int]] = []
-        for count, src, dst in dims:
-            if merged and merged[-1][1] == count * src and merged[-1][2] == count * dst:
-                merged[-1] = (merged[-1][0] * count, src, dst)
-            else:
-                merged.append((count, src, dst))
-        return _dot(self.src, src_strides), _dot(self.dst, dst_strides), merged
-
-    def placed(self, dst_strides: Vector, /) -> tuple[int, list[tuple[int, int]]]:
-        """Return destination offset and (count, stride) per dimension, for a box without a source."""
-        return _dot(self.dst, dst_strides), [(dim.count, _dot(dim.dst, dst_strides)) for dim in self.dims]
+        return _dot(self.src, src_strides), _dot(self.dst, dst_strides), merge_dims(dims)
 
     def find(self, index: Vector, /) -> Vector | None:
         """Return the destination index of the source index, or None where it is not in this box."""
@@ -75,6 +76,17 @@ class Box:
             rest = add(rest, scale(-step, dim.src))
             target = add(target, scale(step, dim.dst))
         return None if any(rest) else target
+
+
+def merge_dims(dims: Iterable[StridedDim], /) -> list[StridedDim]:
+    """Return dimensions, outermost first, of which those that follow each other on both sides are one."""
+    merged: list[StridedDim] = []
+    for count, src, dst in dims:
+        if merged and merged[-1][1:] == (count * src, count * dst):
+            merged[-1] = (merged[-1][0] * count, src, dst)
+        else:
+            merged.append((count, src, dst))
+    return merged
 
 
 def _dot(a: Vector, b: Vector) -> int:
@@ -240,3 +252,10 @@ def padding_of(sizes: Mapping[str, int], side: Side, /) -> tuple[Box, ...]:
             edge = Dim(cut.block - size % cut.block, (), cut.inner)
             regions.append(Box((), cut.at(size), (*others, edge)))
     return tuple(box for box in regions if box.size)
+
+
+def whole_of(shape: Vector, /) -> Box:
+    """Return a storage array of this shape as one region without a source."""
+    axes = range(len(shape))
+    dims = (Dim(size, (), tuple(int(axis == other) for other in axes)) for axis, size in enumerate(shape))
+    return Box((), tuple(0 for _ in axes), tuple(dims))

@@ -12,13 +12,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xascend._boxes import strided_copies
+from xascend._boxes import StridedDim, merge_dims, strided_copies
 from xascend._plan import Plan
 
 __all__ = ["Program", "make_program"]
 
 Strides = tuple[int, ...]
-Dim = tuple[int, int, int]  # count, source stride, destination stride
 _COPY, _FILL = 0, 1
 _MAX_EXTENT = 4096  # bytes that a group writes side by side; the library's padding pattern is as long
 
@@ -39,7 +38,7 @@ class _Box:
     kind: int
     src: int
     dst: int
-    dims: tuple[Dim, ...]
+    dims: tuple[StridedDim, ...]
 
     def extent(self, shared: int, itemsize: int) -> int:
         """Return the bytes that the dimensions from `shared` on write, or 0 where they leave gaps."""
@@ -50,24 +49,24 @@ class _Box:
             extent *= count
         return extent
 
-    def split(self, dims: Sequence[Dim]) -> _Box | None:
+    def split(self, dims: Sequence[StridedDim]) -> _Box | None:
         """Return the box with `dims` as its first dimensions, where it walks the destination like them.
 
         A copy has them already; a fill may have some of them as one.
         """
         if self.kind == _COPY:
             return self if self.dims[: len(dims)] == tuple(dims) else None
-        merged = tuple(_merge((count, 0, dst) for count, _, dst in dims))
+        first = tuple((count, 0, dst) for count, _, dst in dims)
+        merged = tuple(merge_dims(first))
         if self.dims[: len(merged)] != merged:
             return None
-        first = tuple((count, 0, dst) for count, _, dst in dims)
         return _Box(_FILL, 0, self.dst, (*first, *self.dims[len(merged) :]))
 
 
 @functools.lru_cache(maxsize=256)
 def make_program(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> Program:
     """Return the program for elements of `itemsize` bytes in arrays of these strides."""
-    fills = list(_fills(plan, dst_strides))
+    fills = [_Box(_FILL, src, dst, tuple(dims)) for src, dst, dims in plan.fills(dst_strides)]
     copies = [
         _Box(_COPY, src, dst, tuple(dims)) for src, dst, dims in strided_copies(plan.boxes, src_strides, dst_strides)
     ]
@@ -116,24 +115,3 @@ def _neighbours(leader: _Box, by_offset: dict[int, _Box], taken: set[_Box], item
         if len(members) > 1 and end <= limit:
             return shared, members
     return len(leader.dims), [leader]
-
-
-def _fills(plan: Plan, strides: Strides) -> Iterator[_Box]:
-    if plan.padding is None:
-        regions = [(0, list(zip(plan.dst_shape, strides, strict=True)))]
-    else:
-        regions = [region.placed(strides) for region in plan.padding]
-    for offset, placed in regions:
-        dims = sorted((dim for dim in placed if dim[0] != 1), key=lambda dim: -abs(dim[1]))
-        yield _Box(_FILL, 0, offset, tuple(_merge((count, 0, stride) for count, stride in dims)))
-
-
-def _merge(dims: Iterator[Dim]) -> list[Dim]:
-    """Return the dimensions of a fill, those that follow each other as one."""
-    merged: list[Dim] = []
-    for count, _, dst in dims:
-        if merged and merged[-1][2] == count * dst:
-            merged[-1] = (merged[-1][0] * count, 0, dst)
-        else:
-            merged.append((count, 0, dst))
-    return merged

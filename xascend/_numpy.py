@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xascend._boxes import strided_copies
+from xascend._boxes import StridedDim, strided_copies
 from xascend._plan import Plan
 from xascend._sides import ceil_div
 
@@ -23,7 +23,7 @@ __all__ = ["run"]
 
 Array = npt.NDArray[Any]
 Strides = tuple[int, ...]
-Dims = list[tuple[int, int, int]]
+Dims = list[StridedDim]
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)} | {16: np.dtype("c16")}  # moved, never computed with
 _MAX_ITEM_BYTES = (1 << 31) - 1  # of NumPy
 _MIN_FILLED_ITEMS = 512  # making an item of padding takes as long as writing so many runs word by word
@@ -115,10 +115,7 @@ def _take_turns(pairs: Sequence[tuple[Array, Array]], step: int) -> None:
 @functools.lru_cache(maxsize=256)
 def _rounds(plan: Plan, itemsize: int, src_strides: Strides, dst_strides: Strides) -> tuple[_Round, ...]:
     word = _WORDS[itemsize]
-    if plan.padding is None:
-        fills = [_fill(0, list(zip(plan.dst_shape, dst_strides, strict=True)), word)]
-    else:
-        fills = [_fill(*region.placed(dst_strides), word) for region in plan.padding]
+    fills = [_fill(offset, dims, word) for _, offset, dims in plan.fills(dst_strides)]
     copies = [_copy(*copy, word) for copy in strided_copies(plan.boxes, src_strides, dst_strides)]
     moves = [*(move for move, _ in copies), *fills]
     step = _step_together([move.target for move in moves]) if fills and plan.padding is not None else 0
@@ -138,21 +135,15 @@ def _step_together(targets: Sequence[_View]) -> int:
     return max(1, _TOGETHER_BYTES // abs(stride[0]))
 
 
-def _fill(offset: int, placed: list[tuple[int, int]], word: np.dtype[Any]) -> _Move:
-    dims: list[tuple[int, int]] = []
-    for count, stride in sorted((dim for dim in placed if dim[0] != 1), key=lambda dim: -abs(dim[1])):
-        if dims and dims[-1][1] == count * stride:
-            dims[-1] = dims[-1][0] * count, stride
-        else:
-            dims.append((count, stride))
+def _fill(offset: int, dims: Dims, word: np.dtype[Any]) -> _Move:
     words, unit = 1, word
-    if len(dims) > 1 and dims[-1][1] == word.itemsize:
-        run, items = dims[-1][0], math.prod(count for count, _ in dims[:-1])
+    if len(dims) > 1 and dims[-1][2] == word.itemsize:
+        run, items = dims[-1][0], math.prod(count for count, _, _ in dims[:-1])
         if items >= _MIN_FILLED_ITEMS and run * word.itemsize <= _MAX_FILL_BYTES:
             words, unit = run, np.dtype(f"V{run * word.itemsize}")
             dims.pop()
-    shape = tuple(count for count, _ in dims)
-    return _Move(_View(unit, offset, shape, tuple(stride for _, stride in dims)), None, words)
+    shape = tuple(count for count, _, _ in dims)
+    return _Move(_View(unit, offset, shape, tuple(dst for _, _, dst in dims)), None, words)
 
 
 def _copy(src_offset: int, dst_offset: int, dims: Dims, word: np.dtype[Any]) -> tuple[_Move, int]:

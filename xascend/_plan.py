@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from xascend._boxes import Box, boxes_between, padding_of
+from xascend._boxes import Box, Copy, boxes_between, padding_of, whole_of
 from xascend._resolve import (
     check_groups,
     destination_c0,
@@ -81,6 +81,11 @@ class Plan:
                 f"`x` of shape {self.src_shape} would need the storage shape {self.dst_shape} in "
                 f"{self.dst_format.value}, more bytes than can be addressed; pass a smaller `c0`"
             )
+
+    def fills(self, dst_strides: tuple[int, ...], /) -> list[Copy]:
+        """Return what `Box.strided` does for every region to fill, be it padding or the whole destination."""
+        regions = (whole_of(self.dst_shape),) if self.padding is None else self.padding
+        return [region.strided((), dst_strides) for region in regions]
 
     def locate(self, index: tuple[int, ...], /) -> tuple[int, ...]:
         """Return the destination index of the element at a source index."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xascend._boxes import Box
+from xascend._boxes import Box, StridedDim, merge_dims
 from xascend._plan import Plan
 from xascend._sides import Vector
 
@@ -56,7 +56,7 @@ class Move:
             if index < apart.valid:
                 yield from Move(self.src + index * apart.src, dst, others).split(most)
             else:
-                yield from _fill(dst, [(axis.count, axis.dst) for axis in others]).split(most)
+                yield from _fill(dst, merge_dims((axis.count, 0, axis.dst) for axis in others)).split(most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ def make_phases(plan: Plan, src_strides: Vector, dst_strides: Vector, /) -> list
         _Padded(box.src, box.dst, tuple(_Step(d.count, d.count, d.src, d.dst) for d in box.dims)) for box in plan.boxes
     ]
     copies = [_move(box, src_strides, dst_strides) for box in boxes]
+    fills = [_fill(offset, dims) for _, offset, dims in plan.fills(dst_strides)]
     if plan.padding is None:
-        whole = _fill(0, list(zip(plan.dst_shape, dst_strides, strict=True)))
-        return [[whole], copies]
+        return [fills, copies]
     padded = _absorb(plan, boxes)
     if padded is not None:
         return [[_move(box, src_strides, dst_strides) for box in padded]]
-    return [[_fill(*region.placed(dst_strides)) for region in plan.padding] + copies]
+    return [fills + copies]
 
 
 def _absorb(plan: Plan, boxes: Sequence[_Padded]) -> list[_Padded] | None:
@@ -141,10 +141,8 @@ def _move(box: _Padded, src_strides: Vector, dst_strides: Vector) -> Move:
     return Move(_dot(box.src, src_strides), _dot(box.dst, dst_strides), _merge(axes))
 
 
-def _fill(offset: int, dims: Sequence[tuple[int, int]]) -> Move:
-    axes = [Axis(count, 0, 0, stride) for count, stride in dims]
-    axes.sort(key=lambda axis: -abs(axis.dst))
-    return Move(0, offset, _merge(axes) or (Axis(1, 0, 0, 1),))
+def _fill(offset: int, dims: Sequence[StridedDim]) -> Move:
+    return Move(0, offset, tuple(Axis(count, 0, 0, dst) for count, _, dst in dims) or (Axis(1, 0, 0, 1),))
 
 
 def _merge(axes: Sequence[Axis]) -> tuple[Axis, ...]:
@@ -157,8 +155,6 @@ def _merge(axes: Sequence[Axis]) -> tuple[Axis, ...]:
         follows = outer and outer.src == axis.count * axis.src and outer.dst == axis.count * axis.dst
         if outer and follows and axis.valid == axis.count:
             merged[-1] = Axis(outer.count * axis.count, outer.valid * axis.count, axis.src, axis.dst)
-        elif outer and outer.valid == axis.valid == 0 and outer.dst == axis.count * axis.dst:
-            merged[-1] = Axis(outer.count * axis.count, 0, 0, axis.dst)
         else:
             merged.append(axis)
     return tuple(merged)
