@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from cuda import harness
+
+BARRIER = "        __syncthreads();\n"
+
+
+def each_mutation(mutations: Iterable[str], quick: set[str]) -> pytest.MarkDecorator:
+    """Parametrize a test with the name of every mutation; those that are not quick are slow."""
+    params = [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in mutations]
+    return pytest.mark.parametrize("name", params)
 
 
 def make_mutant(name: str, file: str, old: str, new: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda import harness, quantisers
-from cuda.mutants import make_mutant
+from cuda.mutants import BARRIER, each_mutation, make_mutant
 from libraries import random_bits
 from native.quantisers import BELOW_ZERO, rule_of
 from quant.values import FLOATS, INTS
@@ -15,7 +15,6 @@ from quant.values import FLOATS, INTS
 from xascend.ascendc import CO2Layout, FixpipeParamsC310
 from xascend.ascendc._fixpipe_layouts import make_layout
 
-BARRIER = "        __syncthreads();\n"
 PLACES = {
     "rows without the barrier after loading": (BARRIER + "        const int32 r", "        const int32 r"),
     "rows without the barrier after storing": ("        }\n" + BARRIER + "    }\n}\n\n// The", "}}}// The"),
@@ -136,9 +135,7 @@ def test_the_kernels_as_they_are_pass() -> None:
     assert not is_caught(harness.KERNELS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MUTATIONS]
-)
+@each_mutation(MUTATIONS, QUICK)
 def test_a_mutation_is_caught(name: str) -> None:
     harness.require_compiler()
     assert is_caught(make_mutant(name, *MUTATIONS[name]))

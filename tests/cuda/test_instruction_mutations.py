@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from cuda import harness
 from cuda.instructions import Device, place, taking_numpy
-from cuda.mutants import make_mutant
+from cuda.mutants import BARRIER, each_mutation, make_mutant
 from libraries import random_bits
 
 from xascend import ascendc
 
-BARRIER = "        __syncthreads();\n"
 MUTATIONS = {
     "transposition without the barrier after loading": (
         "transdata5hd.cu",
@@ -93,9 +91,7 @@ def test_the_kernels_as_they_are_pass() -> None:
     assert not is_caught(harness.KERNELS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MUTATIONS]
-)
+@each_mutation(MUTATIONS, QUICK)
 def test_a_mutation_is_caught(name: str) -> None:
     harness.require_compiler()
     assert is_caught(make_mutant(name, *MUTATIONS[name]))

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from cuda import harness
 from cuda.alternatives import alternative
-from cuda.mutants import make_mutant
+from cuda.mutants import BARRIER, each_mutation, make_mutant
 from libraries import random_bits
 
 from xascend import _numpy
 from xascend._plan import Plan, make_plan
 from xascend.formats import as_format
 
-BARRIER = "        __syncthreads();\n"
 MUTATIONS = {
     "runs without the barrier before a tile": ("runs.cu", BARRIER + "        const Job", "        const Job"),
     "runs without the barrier after a tile": ("runs.cu", "        }\n" + BARRIER, "        }\n"),
@@ -125,9 +124,7 @@ def test_the_kernels_as_they_are_pass() -> None:
     assert not is_caught(harness.KERNELS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MUTATIONS]
-)
+@each_mutation(MUTATIONS, QUICK)
 def test_a_mutation_is_caught(name: str) -> None:
     harness.require_compiler()
     assert is_caught(make_mutant(name, *MUTATIONS[name]))
