@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ascendc import instruction_oracle as oracle
 from libraries import random_bits
-from native.test_processors import FLAGS, SOURCES
+from native.processors import check_cases, each_compiler, in_a_source_tree
 
-DRIVER = Path(__file__).with_name("run_instructions.cpp")
-
-pytestmark = pytest.mark.skipif(not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree")
+pytestmark = in_a_source_tree
 
 
 def transdata5hd_case(itemsize: int, dst_half: int, src_half: int, in_place: bool, seed: int) -> bytes:
@@ -65,19 +61,6 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return path, len(written)
 
 
-@pytest.mark.parametrize(
-    ("compiler", "emulator"),
-    [("g++", ""), ("clang++", ""), ("aarch64-linux-gnu-g++", "qemu-aarch64")],
-)
+@each_compiler
 def test_cases(cases: tuple[Path, int], tmp_path: Path, compiler: str, emulator: str) -> None:
-    for needed in filter(None, (compiler, emulator)):
-        if shutil.which(needed) is None:
-            pytest.skip(f"{needed} is not installed")
-    program = tmp_path / "run_instructions"
-    sources = [str(SOURCES / "instructions.cpp"), str(DRIVER)]
-    subprocess.run([compiler, *FLAGS, *sources, "-o", str(program)], check=True)
-    path, count = cases
-    command = [*filter(None, [emulator]), str(program), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == f"{count} cases\n"
+    check_cases(compiler, emulator, "instructions.cpp", "run_instructions.cpp", cases, tmp_path)

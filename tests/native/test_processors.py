@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,16 +11,12 @@ import oracle
 import pytest
 from libraries import random_bits
 from native.moves import DTYPES, by_numpy, pad_of, plan_of
+from native.processors import check_cases, each_compiler, in_a_source_tree
 from native.test_equality import MEDIUM
 
-import xascend as xa
 from xascend._native_program import make_program
 
-SOURCES = Path(xa.__file__).parent.parent / "kernels_cpu"
-DRIVER = Path(__file__).with_name("run_cases.cpp")
-FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-static", "-pthread", "-Wall", "-Wextra", "-Werror"]
-
-pytestmark = pytest.mark.skipif(not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree")
+pytestmark = in_a_source_tree
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +48,8 @@ def case(
 
 
 @pytest.mark.parametrize("small_limits", [0, 1])
-@pytest.mark.parametrize(
-    ("compiler", "emulator"),
-    [("g++", ""), ("clang++", ""), ("aarch64-linux-gnu-g++", "qemu-aarch64")],
-)
+@each_compiler
 def test_cases(cases: Path, tmp_path: Path, compiler: str, emulator: str, small_limits: int) -> None:
-    for needed in filter(None, (compiler, emulator)):
-        if shutil.which(needed) is None:
-            pytest.skip(f"{needed} is not installed")
-    program = tmp_path / "run_cases"
+    counted = (cases, 2 * len(MEDIUM) * len(DTYPES))
     limits = f"-DXASCEND_SMALL_LIMITS={small_limits}"
-    sources = [str(SOURCES / "xascend_cpu.cpp"), str(DRIVER)]
-    subprocess.run([compiler, *FLAGS, limits, *sources, "-o", str(program)], check=True)
-    command = [*filter(None, [emulator]), str(program), str(cases)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == f"{2 * len(MEDIUM) * len(DTYPES)} cases\n"
+    check_cases(compiler, emulator, "xascend_cpu.cpp", "run_cases.cpp", counted, tmp_path, limits)

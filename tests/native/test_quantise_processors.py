@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import pytest
 from libraries import random_bits
+from native.processors import check_cases, each_compiler, in_a_source_tree
 from native.quantisers import BELOW_ZERO, KINDS, rule_of
-from native.test_processors import FLAGS, SOURCES
 from quant.values import FLOATS, INTS
 
 from xascend.ascendc import _fixpipe_moves
@@ -20,9 +18,7 @@ from xascend.ascendc._fixpipe_layouts import Box, Layout
 from xascend.quant import _native
 from xascend.quant._rules import Rule
 
-DRIVER = Path(__file__).with_name("run_quantisations.cpp")
-
-pytestmark = pytest.mark.skipif(not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree")
+pytestmark = in_a_source_tree
 
 # Rows of a matrix, blocks of 16 columns that become rows, pairs of them that are merged, and columns.
 BOXES = (
@@ -65,20 +61,7 @@ def write_case(file: BinaryIO, box: Box, rule: Rule, kind: tuple[str, str, str],
 
 
 @pytest.mark.parametrize("small_limits", [0, 1])
-@pytest.mark.parametrize(
-    ("compiler", "emulator"),
-    [("g++", ""), ("clang++", ""), ("aarch64-linux-gnu-g++", "qemu-aarch64")],
-)
+@each_compiler
 def test_cases(cases: tuple[Path, int], tmp_path: Path, compiler: str, emulator: str, small_limits: int) -> None:
-    for needed in filter(None, (compiler, emulator)):
-        if shutil.which(needed) is None:
-            pytest.skip(f"{needed} is not installed")
-    program = tmp_path / "run_quantisations"
-    options = [*FLAGS, "-ffp-contract=off", f"-DXASCEND_SMALL_LIMITS={small_limits}"]
-    sources = [str(SOURCES / "quantise.cpp"), str(DRIVER)]
-    subprocess.run([compiler, *options, *sources, "-o", str(program)], check=True)
-    path, count = cases
-    command = [*filter(None, [emulator]), str(program), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == f"{count} cases\n"
+    options = ["-ffp-contract=off", f"-DXASCEND_SMALL_LIMITS={small_limits}"]
+    check_cases(compiler, emulator, "quantise.cpp", "run_quantisations.cpp", cases, tmp_path, *options)
