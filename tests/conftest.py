@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis
 import pytest
+from gpus import GPUS, Gpu
 from libraries import LIBRARIES, ON_GPU, Library
+
+from xascend import _cuda, quant
+from xascend._cuda._loader import get_function
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=60)
 hypothesis.settings.load_profile("deterministic")
@@ -23,3 +29,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def xp(request: pytest.FixtureRequest) -> Library:
     """One array library after the other; one that is missing here is skipped with the reason."""
     return LIBRARIES[request.param]()
+
+
+@pytest.fixture(params=GPUS)
+def gpu(request: pytest.FixtureRequest) -> Gpu:
+    """One library with arrays on a GPU after the other; skipped without a device."""
+    return GPUS[request.param]()
+
+
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that were launched, by entry."""
+    names: list[str] = []
+
+    def spy(kernel: Any, device: int) -> Any:
+        names.append(kernel.entry)
+        return get_function(kernel, device)
+
+    for module in (_cuda, quant._cuda):
+        monkeypatch.setattr(module, "get_function", spy)
+    return names

@@ -16,36 +16,16 @@ from gpus import GPUS, Gpu
 from libraries import assert_same_bits, cupy_library, numpy_dtype, random_bits
 
 import xascend as xa
-from xascend import _cuda
 
 pytestmark = pytest.mark.gpu
 WORDS = ("uint8", "int16", "float32", "int64", "complex128")  # of every size
 GIB = 1 << 30
 
 
-@pytest.fixture(params=GPUS)
-def gpu(request: pytest.FixtureRequest) -> Gpu:
-    return GPUS[request.param]()
-
-
 @pytest.fixture
 def cupy() -> Any:
     cupy_library()
     return pytest.importorskip("cupy")
-
-
-@pytest.fixture
-def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The kernels that were launched, by entry."""
-    names: list[str] = []
-    get_function = _cuda.get_function
-
-    def spy(kernel: Any, device: int) -> Any:
-        names.append(kernel.entry)
-        return get_function(kernel, device)
-
-    monkeypatch.setattr(_cuda, "get_function", spy)
-    return names
 
 
 @pytest.mark.parametrize(("src", "dst"), pairs.PLAIN_TO_BLOCKED)

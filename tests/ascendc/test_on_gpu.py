@@ -6,32 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpus import GPUS, Gpu
+from gpus import Gpu
 from libraries import cupy_library, random_bits
 
-from xascend import _cuda, ascendc
+from xascend import ascendc
 
 pytestmark = pytest.mark.gpu
 BLOCK = 32
-
-
-@pytest.fixture(params=GPUS)
-def gpu(request: pytest.FixtureRequest) -> Gpu:
-    return GPUS[request.param]()
-
-
-@pytest.fixture
-def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The kernels that were launched."""
-    names: list[str] = []
-    launch = _cuda.run_instruction
-
-    def spy(what: _cuda.Launch, beside: Any) -> None:
-        names.append(what.kernel.entry)
-        launch(what, beside)
-
-    monkeypatch.setattr(_cuda, "run_instruction", spy)
-    return names
 
 
 def transpose(ub: Any, dtype: str, repeats: int, dst_stride: int, src_stride: int) -> None:
