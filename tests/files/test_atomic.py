@@ -131,6 +131,17 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+def start_slowly(arguments: tuple[object, ...], environment: dict) -> subprocess.Popen[str]:
+    """Start the command, which tells of every slab and waits before it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 @posix
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("kind", [".npz", ".safetensors"])
@@ -141,13 +152,7 @@ def test_stopped_by_a_signal(
     save_file({f"w{i}": np.full((64, 64), i, np.float32) for i in range(200)}, tmp_path / "x.safetensors")
     before = digest(tmp_path)
     arguments = ("convert", tmp_path / "x.safetensors", tmp_path / f"y{kind}", *TO_NZ, "--jobs", str(jobs))
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_slowly(arguments, environment)
     assert process.stdout is not None
     for _ in range(3):
         assert process.stdout.readline() == "converting\n"
@@ -169,13 +174,7 @@ def test_stopped_by_two_signals_at_once(
     save_file({f"w{i}": np.full((64, 64), i, np.float32) for i in range(200)}, tmp_path / "x.safetensors")
     before = digest(tmp_path)
     arguments = ("convert", tmp_path / "x.safetensors", tmp_path / "y.safetensors", *TO_NZ)
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_slowly(arguments, environment)
     assert process.stdout is not None
     assert process.stdout.readline() == "converting\n"
     process.send_signal(signal.SIGSTOP)  # it sees both at once
