@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -89,6 +88,7 @@ def compare_command(
     Exit status: 0 same, 1 different, 2 unreadable or wrong usage.
     """
     from xascend.golden import compare_files
+    from xascend.golden._json import as_json_value
 
     report = compare_files(
         actual,
@@ -106,18 +106,7 @@ def compare_command(
     )
     status = 0 if report.equal else 1
     if as_json:
-        print(json.dumps({"status": status, "equal": report.equal, **_as_json(asdict(report))}, allow_nan=False))
+        print(json.dumps({"status": status, "equal": report.equal, **as_json_value(asdict(report))}, allow_nan=False))
     else:
         print(report)
     return status
-
-
-def _as_json(value: Any) -> Any:
-    """Return a value with what JSON has not, infinities, NaN and complex numbers, as text."""
-    if isinstance(value, dict):
-        return {key: _as_json(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(entry) for entry in value]
-    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-        return str(value)
-    return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import xascend
 from xascend._dtypes import resolve_dtype
 from xascend._plan import as_shape, as_size
 from xascend.formats import as_format
+from xascend.golden._json import as_json_value
 
 __all__ = ["MANIFEST", "ArrayFile", "Manifest", "StoredAs", "find_entry", "read_manifest"]
 
@@ -124,7 +124,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """Return the manifest as indented JSON, with NaN and infinities, which JSON has not, as text."""
-        fields = {"xascend": self.version, **self._fields(), "values": _as_json(self.values)}
+        fields = {"xascend": self.version, **self._fields(), "values": as_json_value(self.values)}
         return json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _fields(self) -> dict[str, Any]:
@@ -148,16 +148,6 @@ class Manifest:
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{where} is a damaged manifest: {error}") from error
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _as_json(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_as_json(entry) for entry in value]
-    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-        return str(value)
-    return value
 
 
 def _own_fields(text: str) -> dict[str, Any] | None:
