@@ -51,9 +51,9 @@ def find_inputs(src: Path, /) -> tuple[Path, ...]:
 
 def find_files(src: Path, dst: Path, /) -> Layout:
     """Return what an input and an output name consist of, checked as far as names tell."""
-    data = find_inputs(src)
     if src.is_dir():
         return _folder(src, dst, tuple(_walk(src, set())))
+    data = find_inputs(src)
     if src.name.endswith(INDEX_SUFFIX):
         return _folder(src.parent, dst.parent if dst.name.endswith(INDEX_SUFFIX) else dst, (src, *data))
     if dst.is_dir():
@@ -101,12 +101,12 @@ def _has_record(path: Path) -> bool:
 
 
 def _folder(root: Path, out: Path, files: tuple[Path, ...]) -> Layout:
+    data = _with_tensors(root, files)
     out = _real(out)
     if not out.is_dir() and (out.exists() or out.suffix in KINDS):
         raise ValueError(f"the output of a folder must be a folder, got {out}")
     if out.is_relative_to(_real(root)):
         raise ValueError(f"the output must lie outside the input folder {root}, got {out}")
-    data = _with_tensors(root, files)
     indexes = tuple(path for path in files if path.name.endswith(INDEX_SUFFIX))
     beside = {sidecar_path(path) for path in data if path.suffix != ".safetensors"}
     known = {*data, *indexes, *(path for path in beside.intersection(files) if is_sidecar(path))}
