@@ -51,9 +51,14 @@ class StoredTensor:
     record: Record | None = None
 
     @property
+    def is_untyped(self) -> bool:
+        """Whether the file tells the size of the elements, and not their type."""
+        return self.dtype.type is np.void and self.dtype.names is None
+
+    @property
     def type_name(self) -> str:
         """The element type as shown to users."""
-        if self.dtype.type is np.void and self.dtype.names is None:
+        if self.is_untyped:
             return f"raw bytes V{self.dtype.itemsize}"
         return self.raw or self.dtype.name
 
@@ -130,7 +135,7 @@ def with_record(tensor: StoredTensor, file_record: FileRecord | None, where: str
             f"shape {expected}, but {tensor.shape} is stored"
         )
     if resolve_dtype(record.dtype).itemsize != tensor.dtype.itemsize or (
-        tensor.type_name != record.dtype and not tensor.type_name.startswith("raw bytes")
+        tensor.type_name != record.dtype and not tensor.is_untyped
     ):
         raise ValueError(
             f"the record in {where} does not fit the data: {tensor.name} is stored as {tensor.type_name}, "

@@ -49,7 +49,7 @@ def as_told(path: Path, /) -> tuple[np.dtype[Any] | None, Shape] | None:
     if is_raw(path):
         return None
     tensor = _only_tensor(path, Request())
-    return None if _is_untyped(tensor) else tensor.dtype, tensor.shape
+    return None if tensor.is_untyped else tensor.dtype, tensor.shape
 
 
 def open_tensor(path: Path, dtype: np.dtype[Any] | None, shape: Shape | None, source: str, /) -> StoredTensor:
@@ -62,7 +62,7 @@ def open_tensor(path: Path, dtype: np.dtype[Any] | None, shape: Shape | None, so
             raise ValueError(f"{path} does not tell its type: pass `dtype` (--dtype)")
         shape = _raw_shape(path, dtype, shape, source)
     tensor = _only_tensor(path, Request(dtype=dtype, shape=shape))
-    if _is_untyped(tensor):
+    if tensor.is_untyped:
         if dtype is None:
             raise ValueError(f"{path} holds {tensor.type_name} without a type: pass `dtype` (--dtype)")
         return with_dtype(tensor, dtype)
@@ -93,7 +93,3 @@ def _only_tensor(path: Path, request: Request) -> StoredTensor:
     if len(tensors) != 1:
         raise ValueError(f"{path} must hold one tensor to be compared, it holds {len(tensors)}")
     return tensors[0]
-
-
-def _is_untyped(tensor: StoredTensor) -> bool:
-    return tensor.dtype.type is np.void and tensor.dtype.names is None
