@@ -192,10 +192,15 @@ def find_sidecar(path: Path, /) -> Path | None:
 
 def is_sidecar(sidecar: Path, /) -> bool:
     """Say whether a file is a record that this library wrote, and not another file of that name."""
+    return _is_record(sidecar.read_bytes()) is True
+
+
+def _is_record(text: str | bytes) -> bool | None:
+    """Say whether a text is a record of this library; None where it is no JSON, as which a damaged one ends too."""
     try:
-        fields = json.loads(sidecar.read_bytes())
+        fields = json.loads(text)
     except (ValueError, RecursionError):
-        return False
+        return None
     return isinstance(fields, dict) and "xascend" in fields
 
 
@@ -216,11 +221,6 @@ def read_claim(path: Path, /) -> FileRecord | None:
     if sidecar is None:
         return None
     text = sidecar.read_bytes().decode(errors="replace")
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
-        pass  # it may have been a record: an error, told below
-    else:
-        if not isinstance(fields, dict) or "xascend" not in fields:
-            return None  # somebody else's
+    if _is_record(text) is False:
+        return None  # somebody else's; what may have been a record is an error
     return FileRecord.from_json(text, str(sidecar))
