@@ -32,6 +32,7 @@ __all__ = ["DEFAULT_DEVICE_MEMORY", "DEFAULT_MAX_BYTES", "convert"]
 DEFAULT_MAX_BYTES = 256 << 20
 DEFAULT_DEVICE_MEMORY = 1 << 30
 
+Listed = Mapping[Path, tuple[Stamp, tuple[StoredTensor, ...]]]  # what each input file is and holds
 Taken = tuple[str, Mapping[str, str]]  # executor, and why not those before it
 
 
@@ -203,7 +204,7 @@ def _globs(name: str, globs: Iterable[str]) -> tuple[str, ...]:
     return tuple(globs)
 
 
-def _list(layout: Layout, request: Request) -> dict[Path, tuple[Stamp, tuple[StoredTensor, ...]]]:
+def _list(layout: Layout, request: Request) -> Listed:
     """Return stamp and tensors of every input file."""
     listed = {source: (Stamp.of(source), list_tensors(source, request)) for source, _ in layout.data}
     for index, _ in layout.indexes:
@@ -212,9 +213,7 @@ def _list(layout: Layout, request: Request) -> dict[Path, tuple[Stamp, tuple[Sto
     return listed
 
 
-def _plan(
-    listed: Mapping[Path, tuple[Stamp, tuple[StoredTensor, ...]]], data: Iterable[tuple[Path, Path]], request: Request
-) -> list[Job]:
+def _plan(listed: Listed, data: Iterable[tuple[Path, Path]], request: Request) -> list[Job]:
     recorded = any(t.record is not None and t.record.is_blocked for _, tensors in listed.values() for t in tensors)
     jobs = []
     for source, out in data:
@@ -321,9 +320,7 @@ def _verify_again(jobs: list[Job], max_bytes: int, taken: Taken) -> tuple[list[T
     return reports, intact
 
 
-def _damaged(
-    listed: Mapping[Path, tuple[Stamp, tuple[StoredTensor, ...]]], pending: Pending, request: Request, taken: Taken
-) -> list[TensorReport]:
+def _damaged(listed: Listed, pending: Pending, request: Request, taken: Taken) -> list[TensorReport]:
     """Return what is to be told of outputs that are not as they were made."""
     whys = {out: why for _, out, why in pending.damaged}
     jobs = _plan(listed, ((source, out) for source, out, _ in pending.damaged), request)
