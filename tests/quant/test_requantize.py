@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from libraries import Library, assert_result, assert_same_bits, numpy_dtype
 from quant.values import FLOATS, INTS, SHIFTED, WORDS, expect, quant_mode, values_for, word
 
-from xascend.quant import QuantMode, pack_quant_param, requantize
+from xascend.quant import QuantMode, _rules, pack_quant_param, requantize, unpack_quant_param
 from xascend.quant._modes import MODES
 
 SCALAR_MODES = [mode for mode, (_, takes_word, _) in oracle.MODES.items() if takes_word]
@@ -313,3 +313,25 @@ def test_library_without_the_result() -> None:
     strict = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
     with pytest.raises(TypeError, match="`x` is of array_api_strict, which has no bfloat16 for the result"):
         requantize(strict.zeros(3, dtype=strict.float32), QuantMode.F322BF16, 0)
+
+
+def test_one_word_is_read_once_for_each_way_to_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def unpack(words: Any) -> Any:
+        read.append(words.tolist())
+        return unpack_quant_param(words)
+
+    monkeypatch.setattr(_rules, "unpack_quant_param", unpack)
+    _rules._make_rule_of_word.cache_clear()
+    x, words = INTS[:8], (word(0.5, 3, True, 2), word(0.5, 4, True, 2))
+    for _ in range(2):
+        for word_ in words:
+            for relu in (False, True):
+                for mode in ("REQ8", "DEQF16"):
+                    made = requantize(x, quant_mode(mode), word_, relu=relu)
+                    assert_same_bits(made, expect(x, mode, [word_], relu=relu))
+    assert len(read) == 8
+    for _ in range(2):
+        with pytest.raises(ValueError, match="`quant` must hold multipliers that are 0 or normal and finite"):
+            requantize(x, QuantMode.REQ8, 1 << 13)

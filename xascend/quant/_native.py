@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -85,7 +86,7 @@ def _row_stride(x: Numbers) -> int | None:
 
 def quantise_boxes(src: Numbers, dst: Numbers, rule: Rule, boxes: Sequence[Box]) -> None:
     """Quantise the elements of `boxes`, none of which is empty, from `src` into `dst`; they must not overlap."""
-    tables = _make_tables(rule)
+    tables = _make_tables(rule) if rule.has_columns else _make_short_tables(rule)
     program = _make_program(rule, tables.shape[1], boxes, dst.itemsize)
     addresses = (program.buffer_info()[0], _address(src), _address(dst), _address(tables))
     if load().quantise(*addresses, get_num_threads()):
@@ -127,6 +128,10 @@ def _make_tables(rule: Rule) -> Numbers:
         added[:] = offset
         added -= _ROUNDER_BITS
     return tables
+
+
+# for rules that are kept themselves; the library only reads the tables
+_make_short_tables = functools.lru_cache(maxsize=256)(_make_tables)
 
 
 def _address(x: Numbers) -> int:

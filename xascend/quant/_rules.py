@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,6 +48,8 @@ class Rule:
 
     def columns(self, start: int, stop: int) -> Rule:
         """Return the rule for some of the columns."""
+        if not self.has_columns:
+            return self
 
         def cut(numbers: Numbers | None) -> Numbers | None:
             return numbers if numbers is None or numbers.size == 1 else numbers[start:stop]
@@ -73,8 +76,32 @@ def make_rule(
 ) -> Rule:
     """Return the rule of a mode for elements of `source`; ValueError where a word or a slope is unusable.
 
-    `words` has shape ``(1,)`` or ``(n,)``. `has_shift` is False for the 950, whose words have no shift.
+    `words` has shape ``(1,)`` or ``(n,)``. `has_shift` is False for the 950, whose words have no shift. Rules of one
+    word are kept, and not to be written into.
     """
+    if words.size == 1 and slopes is None:
+        return _make_rule_of_word(mode, source, int(words[0]), words_name, relu, saturate, has_shift)
+    return _make_rule(mode, source, words, words_name, slopes, relu, saturate, has_shift)
+
+
+# Reading the word again would be most of the time of a call on a small array.
+@functools.lru_cache(maxsize=256)
+def _make_rule_of_word(
+    mode: QuantMode, source: str, word: int, word_name: str, relu: bool, saturate: bool, has_shift: bool
+) -> Rule:
+    return _make_rule(mode, source, np.array([word], np.uint64), word_name, None, relu, saturate, has_shift)
+
+
+def _make_rule(
+    mode: QuantMode,
+    source: str,
+    words: Numbers,
+    words_name: str,
+    slopes: Numbers | None,
+    relu: bool,
+    saturate: bool,
+    has_shift: bool,
+) -> Rule:
     row = mode_of("mode", mode)
     results, saturate = row.results[source], saturate or row.saturates
     if slopes is not None:
