@@ -18,6 +18,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend import _torch
+from xascend._address import address_of
 from xascend._native_library import load
 from xascend.ascendc._memory import HALF, owner_of
 from xascend.ascendc._plan import Plan, Side
@@ -207,7 +208,7 @@ def _memory(x: Any) -> Any:
 
 def _address(x: Any) -> int | None:
     memory = _memory(x)
-    return None if memory is None else memory.__array_interface__["data"][0]
+    return None if memory is None else address_of(memory)
 
 
 def _count_change(x: Any) -> None:

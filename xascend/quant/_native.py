@@ -12,6 +12,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend import _torch
+from xascend._address import address_of
 from xascend._native_library import load
 from xascend._threads import get_num_threads
 from xascend.quant._rules import EIGHT_BITS, NINE_BITS, Numbers, Rule
@@ -88,7 +89,7 @@ def quantise_boxes(src: Numbers, dst: Numbers, rule: Rule, boxes: Sequence[Box])
     """Quantise the elements of `boxes`, none of which is empty, from `src` into `dst`; they must not overlap."""
     tables = _make_tables(rule) if rule.has_columns else _make_short_tables(rule)
     program = _make_program(rule, tables.shape[1], boxes, dst.itemsize)
-    addresses = (program.buffer_info()[0], _address(src), _address(dst), _address(tables))
+    addresses = (program.buffer_info()[0], address_of(src), address_of(dst), address_of(tables))
     if load().quantise(*addresses, get_num_threads()):
         raise MemoryError("the native library got no memory for its work")
 
@@ -132,8 +133,3 @@ def _make_tables(rule: Rule) -> Numbers:
 
 # for rules that are kept themselves; the library only reads the tables
 _make_short_tables = functools.lru_cache(maxsize=256)(_make_tables)
-
-
-def _address(x: Numbers) -> int:
-    address: int = x.__array_interface__["data"][0]
-    return address
