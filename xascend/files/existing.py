@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xascend.files.choice import Request
 from xascend.files.index import is_index_of
-from xascend.files.record import FileRecord, Fingerprint, Stamp, is_sidecar, read_claim, sidecar_path
+from xascend.files.record import Fingerprint, Stamp, is_sidecar, read_claim, sidecar_path
 from xascend.files.safetensors import read_metadata
 from xascend.files.sources import Layout
 
@@ -29,8 +29,12 @@ class Pending:
     replaceable: frozenset[Path]
 
 
-class _DamagedError(Exception):
-    """An output is not as it was when it was made, or cannot be read."""
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why an output that exists is not complete; a damaged one has changed since it was made, or cannot be read."""
+
+    why: str
+    is_damaged: bool = False
 
 
 def check_outputs(layout: Layout, request: Request, resume: bool, verify: bool, overwrite: bool, /) -> Pending:
@@ -41,22 +45,15 @@ def check_outputs(layout: Layout, request: Request, resume: bool, verify: bool, 
     if not layout.is_folder:
         _require_folder(layout.data[0][1])
     for source, out in layout.data:
-        why = "exists"
-        if resume and out.is_file():
-            try:
-                found = _other_origin(source, out, request)
-            except _DamagedError as error:
-                why = str(error)
-                if verify and not overwrite:
-                    damaged.append((source, out, f"the output {why}"))
-                    continue
-            else:
-                if found is None:
-                    complete.append((source, out))
-                    continue
-                why = f"exists and {found}"
+        fault = _fault(source, out, request) if resume and out.is_file() else _Fault("exists")
+        if fault is None:
+            complete.append((source, out))
+            continue
+        if fault.is_damaged and verify and not overwrite:
+            damaged.append((source, out, f"the output {fault.why}"))
+            continue
         if not _is_free(out, inputs, overwrite):
-            raise _refused(out, why)
+            raise _refused(out, fault.why)
         if out.suffix != ".safetensors":
             sidecar = sidecar_path(out)
             _require_own(sidecar, out)
@@ -133,25 +130,27 @@ def _refused(out: Path, why: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"the output {why}; `overwrite` (--overwrite) would replace it", str(out))
 
 
-def _other_origin(source: Path, out: Path, request: Request) -> str | None:
-    """Return what else an output was made from, or how, None where it is complete; _DamagedError where it changed."""
+def _fault(source: Path, out: Path, request: Request) -> _Fault | None:
+    """Return why an output is not what the request makes of the source, or None where it is."""
     try:
         record = read_metadata(out)[1] if out.suffix == ".safetensors" else read_claim(out)
     except (ValueError, TypeError) as error:
-        raise _DamagedError(f"exists and cannot be read: {error}") from error
+        return _Fault(f"exists and cannot be read: {error}", is_damaged=True)
     if record is None:
-        return "has no record of a conversion"
+        return _Fault("exists and has no record of a conversion")
     if record.source != Stamp.of(source):
-        return f"was not made from this input as it is now: {_difference(record.source, Stamp.of(source))}"
+        difference = _difference(record.source, Stamp.of(source))
+        return _Fault(f"exists and was not made from this input as it is now: {difference}")
     options = request.to_json()
     if dict(record.options) != options:
         names = sorted({*options, *record.options})
         was, now = ({name: each.get(name) for name in names} for each in (record.options, options))
         shown = [f"{name} was {was[name]!r}, now it is {now[name]!r}" for name in names if was[name] != now[name]]
-        return f"was made with other options: {'; '.join(shown)}"
-    if out.suffix != ".safetensors":  # which has no fingerprint: what is in it shows only when it is verified
-        _require_unchanged(record, Fingerprint.of(out))
-    return None
+        return _Fault(f"exists and was made with other options: {'; '.join(shown)}")
+    if out.suffix == ".safetensors":  # which has no fingerprint: what is in it shows only when it is verified
+        return None
+    change = _change(record.data, Fingerprint.of(out))
+    return None if change is None else _Fault(change, is_damaged=True)
 
 
 def _difference(was: Stamp | None, now: Stamp) -> str:
@@ -164,11 +163,10 @@ def _difference(was: Stamp | None, now: Stamp) -> str:
     return "it was changed since"
 
 
-def _require_unchanged(record: FileRecord, now: Fingerprint) -> None:
-    """Raise _DamagedError where the data beside a record are not those that it was written for."""
-    if record.data is None:
-        raise _DamagedError("exists, but its record does not tell which data it is for")
-    if record.data.size != now.size:
-        raise _DamagedError(f"has changed since it was made: it had {record.data.size} bytes, now it has {now.size}")
-    if record.data != now:
-        raise _DamagedError("has changed since it was made: it has as many bytes, but others")
+def _change(was: Fingerprint | None, now: Fingerprint) -> str | None:
+    """Return how data differ from those that the record beside them was written for, or None where they do not."""
+    if was is None:
+        return "exists, but its record does not tell which data it is for"
+    if was.size != now.size:
+        return f"has changed since it was made: it had {was.size} bytes, now it has {now.size}"
+    return None if was == now else "has changed since it was made: it has as many bytes, but others"
