@@ -116,35 +116,34 @@ struct ToByte {
     }
 };
 
-// Adding a power of two whose last bit counts as much as that of the result rounds. The power is 2^13 times that of the
-// number, or of the smallest normal result; 0x3c00 in its last bits makes the last 16 bits of the sum, with the
-// exponent added, those of the result.
-struct ToHalf {
+// Of a 16-bit result: the sign stays, and `Rounding` makes the other bits of a magnitude within its limit.
+template <class Rounding>
+struct ToSixteen {
     static constexpr int bytes = 2;
     template <class Source>
     XASCEND_INSIDE static uint32 get(uint32 x, const Column& column, const Arithmetic& all) {
         const uint32 y = __float_as_uint(scaled(Source::get(x, column, all), column, all));
         const uint32 magnitude = y & 0x7fffffff;
-        const uint32 limited = magnitude < all.limit ? magnitude : all.limit;
-        const uint32 exponent = limited & 0x7f800000;
-        const uint32 power = exponent < 0x38800000 ? 0x38800000 : exponent;
-        const uint32 rounded =
-            __float_as_uint(sum(__uint_as_float(limited), __uint_as_float(power + (13 << 23 | 0x3c00))));
-        const uint32 made = ((rounded + (power >> 13)) & 0xffff) | (y >> 16 & 0x8000);
+        const uint32 made = Rounding::round(magnitude < all.limit ? magnitude : all.limit) | (y >> 16 & 0x8000);
         return Source::may_be_nan && is_nan(y) ? all.nan : without_negative_zero(made, all);
     }
 };
 
-struct ToBfloat {
-    static constexpr int bytes = 2;
-    template <class Source>
-    XASCEND_INSIDE static uint32 get(uint32 x, const Column& column, const Arithmetic& all) {
-        const uint32 y = __float_as_uint(scaled(Source::get(x, column, all), column, all));
-        const uint32 magnitude = y & 0x7fffffff;
-        const uint32 limited = magnitude < all.limit ? magnitude : all.limit;
-        const uint32 made = ((limited + 0x7fff + (limited >> 16 & 1)) >> 16) | (y >> 16 & 0x8000);
-        return Source::may_be_nan && is_nan(y) ? all.nan : without_negative_zero(made, all);
+// Adding a power of two whose last bit counts as much as that of the result rounds. The power is 2^13 times that of the
+// number, or of the smallest normal result; 0x3c00 in its last bits makes the last 16 bits of the sum, with the
+// exponent added, those of the result.
+struct ToHalf : ToSixteen<ToHalf> {
+    XASCEND_INSIDE static uint32 round(uint32 limited) {
+        const uint32 exponent = limited & 0x7f800000;
+        const uint32 power = exponent < 0x38800000 ? 0x38800000 : exponent;
+        const uint32 rounded =
+            __float_as_uint(sum(__uint_as_float(limited), __uint_as_float(power + (13 << 23 | 0x3c00))));
+        return (rounded + (power >> 13)) & 0xffff;
     }
+};
+
+struct ToBfloat : ToSixteen<ToBfloat> {
+    XASCEND_INSIDE static uint32 round(uint32 limited) { return (limited + 0x7fff + (limited >> 16 & 1)) >> 16; }
 };
 
 struct ToWord {
