@@ -67,6 +67,7 @@ struct Tile {
     int32 size[max_dims];    // indices of the tile that exist
     int32 valid[max_dims];   // of those, how many are in the source
 };
+constexpr int tile_at = (sizeof(Tile) + 15) / 16 * 16;  // of the elements, behind the description
 
 XASCEND_INDEX int32 clamp(int64 value, int64 most) {
     return static_cast<int32>(value < 0 ? 0 : value < most ? value : most);

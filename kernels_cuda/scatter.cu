@@ -12,7 +12,6 @@ namespace xascend {
 constexpr int element = XASCEND_WORD;
 constexpr int load_word = element < 4 ? 4 : element;
 constexpr int store_word = 16;
-constexpr int tile_at = (sizeof(Tile) + 15) / 16 * 16;  // of the elements, behind the description of the tile
 
 XASCEND_INSIDE void scatter_tile(const Job& job, const Tile& tile, const char* src, char* shared) {
     constexpr int elements = load_word / element;

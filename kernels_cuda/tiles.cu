@@ -10,7 +10,6 @@ namespace xascend {
 
 constexpr int element = XASCEND_WORD;
 constexpr int load_word = element < 4 ? 4 : element;
-constexpr int tile_at = (sizeof(Tile) + 15) / 16 * 16;  // of the elements, behind the description of the tile
 
 XASCEND_INDEX address align_down(address at, int to) { return at & ~static_cast<address>(to - 1); }
 
