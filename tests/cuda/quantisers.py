@@ -45,7 +45,7 @@ def run(
             table = 0 if tables is None else harness.address(tables) + 4 * part.first
             harness.run_kernel(
                 launch.kernel,
-                (harness.address(src), harness.address(dst), table, numbers.packed, launch.matrices),
+                (harness.address(src), harness.address(dst), table, numbers.packed, launch.table),
                 [src] if tables is None else [src, tables],
                 [dst],
                 counts,

@@ -362,7 +362,7 @@ def test_sizes_beyond_32_bits(size: int, columns: int) -> None:
     for part in parts:
         launch = _cuda_launches.make_launch("int32", "int8", part, 32, 32)
         assert launch.kernel.entry == "fixpipe_direct"
-        assert launch.blocks <= launch.matrices["tiles"][0] < 1 << 31
+        assert launch.blocks <= launch.table["tiles"][0] < 1 << 31
 
 
 def test_a_launch_of_too_many_tiles_is_refused() -> None:

@@ -22,7 +22,7 @@ __all__ = ["MAX_BLOCKS", "THREADS", "Launch", "Memory", "make_launches", "make_p
 
 THREADS = 256
 MAX_BLOCKS = 1 << 16  # blocks then take several tiles each
-_TILE_STATE = 96  # bytes of shared memory that describe a tile: `Tile` in ``jobs.cuh``, in whole vectors
+_TILE_STATE = 96  # bytes of shared memory that describe a tile: `tile_at` of ``jobs.cuh``
 _LONG_RUN = 512  # bytes from which on a run is copied directly, whatever its alignment to sectors
 
 
@@ -48,7 +48,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
-    """One launch; `table` goes to the kernel by value, after the addresses of both arrays and the padding."""
+    """One launch; `table` goes to the kernel by value, as its last parameter."""
 
     kernel: Kernel
     blocks: int

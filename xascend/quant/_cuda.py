@@ -62,6 +62,6 @@ def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Itera
             for part in cut_columns(some):
                 launch = make_launch(rule.source, rule.result, part, source_memory.alignment, target_memory.alignment)
                 table = 0 if tables is None else address_of(tables) + _ENTRY_BYTES * part.first
-                arguments = (source, target, table, numbers.packed, launch.matrices)
+                arguments = (source, target, table, numbers.packed, launch.table)
                 function = get_function(launch.kernel, device)
                 function((launch.blocks,), (THREADS,), arguments, shared_mem=launch.shared)

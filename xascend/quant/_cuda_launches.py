@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from xascend._cuda._jobs import DIVISOR, MAX_TILES, Kernel, make_divisor
-from xascend._cuda._launches import MAX_BLOCKS, THREADS
+from xascend._cuda._launches import MAX_BLOCKS, THREADS, Launch
 from xascend.quant._cuda_matrices import BLOCK, QUAD, Four, Matrices
 from xascend.quant._rules import EIGHT_BITS, Rule
 
-__all__ = ["MATRICES", "NUMBERS", "Launch", "Numbers", "make_launch", "make_numbers"]
+__all__ = ["MATRICES", "NUMBERS", "Numbers", "make_launch", "make_numbers"]
 
 _FILE = "fixpipe.cu"
 _SOURCES = {"float32": "FromFloat", "int32": "FromInt"}
@@ -80,16 +80,6 @@ class Numbers:
 
     packed: npt.NDArray[Any]
     tables: npt.NDArray[np.float32] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Launch:
-    """One launch; `matrices` goes to the kernel by value, after the addresses of the arrays and the numbers."""
-
-    kernel: Kernel
-    blocks: int
-    shared: int
-    matrices: npt.NDArray[Any]
 
 
 def make_numbers(rule: Rule, together: int = 1, /) -> Numbers:
