@@ -163,7 +163,7 @@ def test_aligned_copies_of_torch(monkeypatch: pytest.MonkeyPatch, part: Any) -> 
     x = torch.frombuffer(memory.numpy(), dtype=torch.float32, offset=1).reshape(5, 8)
     assert not _alignment.is_aligned(x[part])
     x[:] = torch.arange(40.0).reshape(5, 8)
-    copy = _alignment.aligned_copy(x[part])
+    copy = _alignment.as_aligned(x[part])
     assert _alignment.is_aligned(copy)
     assert copy.is_contiguous()
     assert torch.equal(copy, torch.arange(40.0).reshape(5, 8)[part])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xascend._cuda._alignment import aligned_copy, copy_bytes, is_aligned
+from xascend._cuda._alignment import as_aligned, copy_bytes, is_aligned
 from xascend._cuda._arrays import (
     address_of,
     as_contiguous,
@@ -81,8 +81,7 @@ def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDA
             _launch(plan, x, result, pad_value, device)
             return result
         dense = empty_output(x, plan.dst_shape)
-        source = as_contiguous(x) if is_aligned(x) else aligned_copy(x)
-        _launch(plan, source, dense, pad_value, device)
+        _launch(plan, as_contiguous(as_aligned(x)), dense, pad_value, device)
         if is_aligned(result):
             result[...] = dense
         else:

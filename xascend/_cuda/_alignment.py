@@ -12,7 +12,7 @@ import array_api_compat as compat
 
 from xascend._cuda._arrays import current_stream, empty_output, memory_of
 
-__all__ = ["aligned_copy", "copy_bytes", "is_aligned"]
+__all__ = ["as_aligned", "copy_bytes", "is_aligned"]
 
 Array = Any
 
@@ -23,8 +23,10 @@ def is_aligned(x: Array, /) -> bool:
     return math.gcd(memory.alignment, *memory.strides) % memory.itemsize == 0
 
 
-def aligned_copy(x: Array, /) -> Array:
-    """Return a C-contiguous copy of `x` whose elements lie at multiples of their size."""
+def as_aligned(x: Array, /) -> Array:
+    """Return `x`, or a C-contiguous copy of it where elements do not lie at multiples of their size."""
+    if is_aligned(x):
+        return x
     copy = empty_output(x, tuple(x.shape))
     copy_bytes(x, copy)
     return copy

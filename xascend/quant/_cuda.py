@@ -10,7 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend import _cuda, _torch
-from xascend._cuda._alignment import aligned_copy, copy_bytes, is_aligned
+from xascend._cuda._alignment import as_aligned, copy_bytes
 from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, memory_of
 from xascend._cuda._launches import THREADS
 from xascend._cuda._loader import get_function
@@ -35,8 +35,8 @@ def quantise_boxes(src: Array, dst: Array, rule: Rule, boxes: Iterable[Box], /) 
 
     What lies between the boxes of `dst` keeps its values, also where `dst` is filled by way of an aligned copy.
     """
-    target = dst if is_aligned(dst) else aligned_copy(dst)
-    _quantise(src if is_aligned(src) else aligned_copy(src), target, rule, 1, make_box_matrices(boxes))
+    target = as_aligned(dst)
+    _quantise(as_aligned(src), target, rule, 1, make_box_matrices(boxes))
     if target is not dst:
         copy_bytes(target, dst)
     if compat.is_torch_array(dst):
@@ -48,8 +48,7 @@ def quantise_rows(x: Array, out: Array, rule: Rule, /) -> None:
     size = math.prod(x.shape)
     if size:
         columns = x.shape[-1] if rule.has_columns else 1
-        source = as_contiguous(x) if is_aligned(x) else aligned_copy(x)
-        _quantise(source, out, rule, *make_row_matrices(size, columns))
+        _quantise(as_contiguous(as_aligned(x)), out, rule, *make_row_matrices(size, columns))
 
 
 def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Iterable[Matrices]) -> None:
