@@ -54,7 +54,7 @@ def test_rows(cupy: StandIn, vector: bool) -> None:
         quantise_slabs(host, expected, rule)
         cupy.arrays[:] = [whole.host]
         out = cupy.array(harness.aligned(np.zeros_like(expected)))
-        assert _cuda.is_for_kernels(x, out)
+        assert _cuda.takes(x, out)
         _cuda.quantise_rows(x, out, rule)
         assert_same_bits(out.host, expected)
         assert cupy.copies == copies
@@ -83,15 +83,15 @@ def test_a_failure_to_compile_is_raised(cupy: StandIn) -> None:
 
 def test_the_kernels_can_be_switched_off(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     x = DeviceArray(np.zeros(4, np.float32))
-    assert _cuda.is_for_kernels(x, x)
-    assert not _cuda.is_for_kernels(x.host, x.host)
+    assert _cuda.takes(x, x)
+    assert not _cuda.takes(x.host, x.host)
     monkeypatch.setenv("XASCEND_DISABLE_CUDA_KERNELS", "1")
-    assert not _cuda.is_for_kernels(x, x)
+    assert not _cuda.takes(x, x)
 
 
 def test_both_functions_ask_for_the_kernels_first(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr(_cuda, "is_for_kernels", lambda src, dst: True)
+    monkeypatch.setattr(_cuda, "takes", lambda src, dst: True)
     monkeypatch.setattr(_cuda, "quantise_rows", lambda x, out, rule: calls.append((x, out)))
     monkeypatch.setattr(_cuda, "quantise_boxes", lambda src, dst, rule, boxes: calls.append((src, dst)))
     x, dst = np.zeros((16, 16), np.float32), np.zeros(256, np.float16)
@@ -104,7 +104,7 @@ def test_both_functions_ask_for_the_kernels_first(monkeypatch: pytest.MonkeyPatc
 
 def test_torch_counts_the_change(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    monkeypatch.setattr(_cuda, "is_for_kernels", lambda src, dst: True)
+    monkeypatch.setattr(_cuda, "takes", lambda src, dst: True)
     monkeypatch.setattr(_cuda, "_quantise", lambda *_: None)
     dst = torch.ones(256)
     sum_of_products = (torch.ones(256, requires_grad=True) * dst).sum()

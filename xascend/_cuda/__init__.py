@@ -54,9 +54,9 @@ def reason_unsupported(x: Array, out: Array | None, /) -> str | None:
     return reason_absent()
 
 
-def takes(x: Array, /) -> bool:
-    """Say whether the kernels carry out instructions on the memory of `x`."""
-    return type(x) is not np.ndarray and is_on_device(x) and reason_unsupported(x, None) is None
+def takes(x: Array, out: Array | None = None, /) -> bool:
+    """Say whether the kernels carry out instructions on the memory of `x` and, where it is another, of `out`."""
+    return type(x) is not np.ndarray and is_on_device(x) and reason_unsupported(x, out) is None
 
 
 @functools.cache

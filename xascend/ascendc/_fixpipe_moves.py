@@ -22,7 +22,7 @@ _COLUMNS = 1024  # read side by side; the more column blocks at a time, the less
 
 def run_layout(dst: Any, src: Any, layout: Layout, rule: Rule) -> None:
     """Write the results into `dst`; everything has been checked."""
-    if _cuda.is_for_kernels(src, dst):
+    if _cuda.takes(src, dst):
         _cuda.quantise_boxes(src, dst, rule, layout.boxes)
         return
     memories = _native.host_memories(src, dst)

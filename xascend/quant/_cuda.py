@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import array_api_compat as compat
-import numpy as np
 
-from xascend import _cuda, _torch
+from xascend import _torch
+from xascend._cuda import takes
 from xascend._cuda._alignment import as_aligned, copy_bytes
 from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, memory_of
 from xascend._cuda._launches import THREADS
@@ -19,15 +19,10 @@ from xascend.quant._cuda_matrices import Matrices, cut_columns, make_box_matrice
 from xascend.quant._native import Box
 from xascend.quant._rules import Rule
 
-__all__ = ["is_for_kernels", "quantise_boxes", "quantise_rows"]
+__all__ = ["quantise_boxes", "quantise_rows", "takes"]
 
 Array = Any
 _ENTRY_BYTES = 4  # of a table
-
-
-def is_for_kernels(src: Array, dst: Array, /) -> bool:
-    """Say whether both arrays lie on a CUDA device and the kernels can work on them."""
-    return not isinstance(src, np.ndarray) and _cuda.is_on_device(src) and _cuda.reason_unsupported(src, dst) is None
 
 
 def quantise_boxes(src: Array, dst: Array, rule: Rule, boxes: Iterable[Box], /) -> None:

@@ -165,7 +165,7 @@ def _run(x: Any, rule: Rule) -> Any:
         out = empty_aligned(shape, np.dtype(dtype))
     else:
         out = xp.empty(shape, dtype=dtype, device=compat.device(x))
-    if _cuda.is_for_kernels(x, out):
+    if _cuda.takes(x, out):
         _cuda.quantise_rows(x, out, rule)
         return out
     memories = _native.host_memories(x, out)
