@@ -182,10 +182,10 @@ def trans_data_to_5hd(
     """
     if not isinstance(params, TransDataTo5HDParams):
         raise TypeError(f"`params` must be a TransDataTo5HDParams, got {type(params).__name__}")
+    result = dst_list if ub is None else ub
     if params.repeat_times == 0:
         warnings.warn("`repeat_times` is 0: nothing is moved", UserWarning, stacklevel=2)
-        return dst_list if ub is None else ub
-    result = dst_list if ub is None else ub
+        return result
     if _is_done_plainly(dst_list, src_list, params, ub, product):
         return result
     operands = read_operands(dst_list, src_list, ub)
