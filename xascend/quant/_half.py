@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xascend.quant._bits import EXPONENT
+
 __all__ = ["round_to_half"]
 
 _INFINITY = 65536.0  # the first power of two beyond float16: what is as large becomes infinity
-_EXPONENT = 0x7F800000
 _NORMAL = 0x38800000  # 2**-14, the smallest normal number of float16: below it, numbers are as far apart as there
 _SIGN = 0x8000
 
@@ -32,8 +33,8 @@ def round_to_half(x: NDArray[Any], out: NDArray[Any], first: NDArray[Any], secon
     sum_ = first.view(np.float32)
     x.clip(-_INFINITY, _INFINITY, out=sum_)
     np.bitwise_and(first, 0x7FFFFFFF, out=first)
-    np.bitwise_and(first, _EXPONENT, out=second)
-    second.clip(_NORMAL, _EXPONENT, out=second)
+    np.bitwise_and(first, EXPONENT, out=second)
+    second.clip(_NORMAL, EXPONENT, out=second)
     np.add(second, _ROUNDER, out=second)
     np.add(sum_, second.view(np.float32), out=sum_)
     np.right_shift(second, 13, out=second)
