@@ -175,6 +175,12 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype, at: int = 256) -> np.
 
 
 def aligned(x: np.ndarray) -> np.ndarray:
-    copy = aligned_empty(x.shape, x.dtype)
+    return place(x, 0)
+
+
+def place(x: np.ndarray, offset: int) -> np.ndarray:
+    """Return a copy that begins `offset` bytes after a multiple of 256."""
+    memory = aligned_empty((x.nbytes + offset,), np.dtype(np.uint8))
+    copy = memory[offset:].view(x.dtype).reshape(x.shape)
     copy[...] = x
     return copy

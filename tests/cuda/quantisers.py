@@ -57,11 +57,13 @@ def run(
     return counts
 
 
-def check_boxes(src: np.ndarray, before: np.ndarray, rule: Rule, boxes: tuple[Box, ...], **options: Any) -> list[str]:
+def check_boxes(
+    src: np.ndarray, before: np.ndarray, rule: Rule, boxes: tuple[Box, ...], *, offset: int = 0, **options: Any
+) -> list[str]:
     """Run boxes over old values, which stay where nothing is written, and compare; return the kernels."""
     expected = before.copy()
     _fixpipe_moves.run_boxes(expected, src, Layout(boxes, 1, (1, 0), (1, 0)), rule)
-    made = harness.aligned(before) if "offset" not in options else place(before, options.pop("offset"))
+    made = harness.place(before, offset)
     counts = run(src, made, rule, make_box_matrices(boxes), **options)
     assert_same_bits(made, expected)
     return sorted(counts.kernels)
@@ -78,11 +80,3 @@ def check_rows(x: np.ndarray, rule: Rule, **options: Any) -> list[str]:
     counts = run(x, made, rule, matrices, together, **options)
     assert_same_bits(made, expected)
     return sorted(counts.kernels)
-
-
-def place(x: np.ndarray, offset: int) -> np.ndarray:
-    """Return a copy that begins `offset` bytes after a multiple of 256."""
-    memory = harness.aligned_empty((x.nbytes + offset,), np.dtype(np.uint8))
-    copy = memory[offset:].view(x.dtype).reshape(x.shape)
-    copy[...] = x
-    return copy

@@ -24,13 +24,6 @@ def plan_of(x: np.ndarray, src: str, dst: str, shape: tuple | None = None, c0: i
     return make_plan(as_format("src", src), as_format("dst", dst), x.shape, shape, x.itemsize * 8, c0, 1)
 
 
-def at_offset(x: np.ndarray, offset: int) -> np.ndarray:
-    """Return a copy that begins `offset` bytes after a multiple of 256."""
-    copy = harness.aligned_empty((x.nbytes + offset,), np.uint8)[offset:].view(x.dtype).reshape(x.shape)
-    copy[...] = x
-    return copy
-
-
 @pytest.mark.parametrize(
     ("shape", "src", "dst"),
     [((33, 35), "ND", "FRACTAL_NZ"), ((64, 64), "ND", "FRACTAL_NZ"), ((2, 20, 6, 7), "NCHW", "NC1HWC0")],
@@ -98,7 +91,7 @@ def test_formats_that_leave_too_many_axes(cupy: StandIn, src: str, dst: str, off
     plan = plan_of(stored, src, dst, shape, None if "C0_" in dst else 2)
     expected = empty_aligned(plan.dst_shape, plain.dtype)
     _numpy.run(plan, stored, expected, np.complex64(3))
-    x = cupy.array(at_offset(stored, offset))
+    x = cupy.array(harness.place(stored, offset))
     assert_same_bits(_cuda.run(plan, x, None, np.complex64(3)).host, expected)
     assert cupy.copies == 0
 

@@ -125,7 +125,7 @@ def test_rows_of_a_scalar_rule_are_cut_anew(kind: tuple[str, str, str]) -> None:
 @few
 @pytest.mark.parametrize("offset", [4, 8, 12])
 def test_sources_at_any_address(kind: tuple[str, str, str], offset: int) -> None:
-    x = quantisers.place(random_bits((7, 301), kind[1]), offset)
+    x = harness.place(random_bits((7, 301), kind[1]), offset)
     quantisers.check_rows(x, rule_of(kind, 301))
 
 
@@ -145,7 +145,7 @@ def check(
     """Run one Fixpipe over memory that ends with the last element on either side."""
     boxes = make_layout(params, layout, BYTES[kind[2]]).boxes
     rule = rule_of(kind, int(params.n_size), below_zero=BELOW_ZERO[seed % 3], saturate=bool(seed % 2), seed=seed)
-    x = quantisers.place(random_bits((max(box.src_reach for box in boxes),), kind[1], seed), src_offset)
+    x = harness.place(random_bits((max(box.src_reach for box in boxes),), kind[1], seed), src_offset)
     before = random_bits((max(box.dst_reach for box in boxes),), kind[2], seed + 1)
     return quantisers.check_boxes(x, before, rule, boxes, **options)
 

@@ -110,7 +110,7 @@ def is_caught(folder: Path) -> bool:
                 quantisers.check_boxes(x, before, rule, boxes, blocks=2, descending=descending, folder=folder)
             except (harness.KernelError, pytest.fail.Exception):
                 return True
-        x = quantisers.place(x, 4)
+        x = harness.place(x, 4)
         try:
             quantisers.check_boxes(x, before, rule, boxes, folder=folder)
         except (harness.KernelError, pytest.fail.Exception):
