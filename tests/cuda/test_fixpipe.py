@@ -13,14 +13,13 @@ from cuda import harness, quantisers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import assert_same_bits, random_bits
-from native.quantisers import BELOW_ZERO, KINDS, every_rule, rule_of
+from native.quantisers import BELOW_ZERO, KINDS, bare_rule, every_rule, rule_of
 from quant.values import FLOATS, INTS, word
 
 from xascend import ascendc
 from xascend.ascendc._fixpipe_layouts import Layout, make_layout
-from xascend.quant import QuantMode, _cuda_launches
+from xascend.quant import _cuda_launches
 from xascend.quant._cuda_matrices import Matrices, cut_columns, make_box_matrices, make_row_matrices
-from xascend.quant._rules import make_rule
 
 V220, C310 = ascendc.FixpipeParamsV220, ascendc.FixpipeParamsC310
 ND, NZ, DN = ascendc.CO2Layout.ROW_MAJOR, ascendc.CO2Layout.NZ, ascendc.CO2Layout.COLUMN_MAJOR
@@ -63,10 +62,6 @@ def test_random_bits(kind: tuple[str, str, str]) -> None:
     x = harness.aligned(random_bits((31, 205), kind[1], seed=3))
     for rule in every_rule(kind, x.shape[1], seed=4, shifts=True):
         quantisers.check_rows(x, rule, descending=True)
-
-
-def bare_rule(mode: str, source: str, *words: int, saturate: bool = False, relu: bool = False) -> Any:
-    return make_rule(QuantMode[mode], source, np.array(words or [0], np.uint64), "quant", saturate=saturate, relu=relu)
 
 
 @pytest.mark.parametrize("saturate", [False, True])

@@ -61,6 +61,11 @@ def rule_of(
     )
 
 
+def bare_rule(mode: str, source: str, *words: int, saturate: bool = False, relu: bool = False) -> Rule:
+    """Return a rule with these words, or with none."""
+    return make_rule(QuantMode[mode], source, np.array(words or [0], np.uint64), "quant", saturate=saturate, relu=relu)
+
+
 def by_numpy(x: np.ndarray, rule: Rule) -> np.ndarray:
     out = np.empty(x.shape, numpy_dtype(rule.result))
     quantise_slabs(x, out, rule)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import assert_same_bits, random_bits
-from native.quantisers import BELOW_ZERO, KINDS, by_native, by_numpy, check, every_rule, rule_of
+from native.quantisers import BELOW_ZERO, KINDS, bare_rule, by_native, by_numpy, check, every_rule, rule_of
 from quant.values import FLOATS, INTS, word
 
 import xascend as xa
 from xascend import _native_library
 from xascend.quant import QuantMode, _native, requantize
-from xascend.quant._rules import make_rule
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids="-".join)
-
-
-def make_bare_rule(mode: str, source: str, *words: int, saturate: bool = False, relu: bool = False) -> Any:
-    return make_rule(QuantMode[mode], source, np.array(words or [0], np.uint64), "quant", saturate=saturate, relu=relu)
 
 
 @kinds
@@ -48,20 +42,20 @@ def test_every_boundary_between_two_float16(saturate: bool) -> None:
     x = np.concatenate([halves, middles]).view(np.int32)[:, None] + np.arange(-2, 3, dtype=np.int32)
     x = np.maximum(x, 0).view(np.float32)
     for signed in (x, -x):
-        check(signed, make_bare_rule("F322F16", "float32", saturate=saturate))
+        check(signed, bare_rule("F322F16", "float32", saturate=saturate))
 
 
 @pytest.mark.parametrize("saturate", [False, True])
 def test_every_bfloat16_and_what_is_rounded_to_it(saturate: bool) -> None:
     high = np.arange(1 << 16, dtype=np.uint32)[:, None] << 16
     low = np.array([0, 1, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
-    check((high | low).view(np.float32), make_bare_rule("F322BF16", "float32", saturate=saturate))
+    check((high | low).view(np.float32), bare_rule("F322BF16", "float32", saturate=saturate))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["F322F16", "F322BF16", "QF322B8_PRE"])
 def test_float32_of_every_exponent(mode: str) -> None:
-    rule = make_bare_rule(mode, "float32", *([word(1.0, -3)] if mode == "QF322B8_PRE" else []))
+    rule = bare_rule(mode, "float32", *([word(1.0, -3)] if mode == "QF322B8_PRE" else []))
     for start in range(0, 1 << 32, 1 << 28):  # in odd steps, so that all low bits occur with all high bits
         check(np.arange(start, start + (1 << 28), 37, dtype=np.uint32).view(np.float32), rule)
 
@@ -72,8 +66,8 @@ def test_every_int16_that_a_shift_leaves(shift: int) -> None:
     low = np.array([0, 1, (1 << shift) - 1])
     x = np.clip(shifted + low, -(1 << 31), (1 << 31) - 1).astype(np.int32)
     for mode in ("REQ8", "DEQF16"):
-        check(x, make_bare_rule(mode, "int32", word(0.37, 9, shift=shift)))
-        check(x[::16], make_bare_rule("V" + mode, "int32", *(word(0.5, k, shift=shift * (k < 2)) for k in range(3))))
+        check(x, bare_rule(mode, "int32", word(0.37, 9, shift=shift)))
+        check(x[::16], bare_rule("V" + mode, "int32", *(word(0.5, k, shift=shift * (k < 2)) for k in range(3))))
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -81,9 +75,9 @@ def test_every_int16_that_a_shift_leaves(shift: int) -> None:
 def test_ties_and_both_clips_at_every_offset(signed: bool, relu: bool) -> None:
     x = np.repeat(np.arange(-1100, 1101, dtype=np.float32)[:, None] / 4, 512, axis=1)
     words = [word(1.0, offset, signed) for offset in range(-256, 256)]
-    check(x, make_bare_rule("VQF322B8_PRE", "float32", *words, relu=relu))
+    check(x, bare_rule("VQF322B8_PRE", "float32", *words, relu=relu))
     for k in range(0, 512, 37):
-        check(x[:, 0], make_bare_rule("QF322B8_PRE", "float32", words[k], relu=relu))
+        check(x[:, 0], bare_rule("QF322B8_PRE", "float32", words[k], relu=relu))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 8191, 8192, 8193, 16390])
