@@ -16,6 +16,7 @@ import pytest
 import safetensors
 
 import xascend
+from xascend import files
 
 ROOT = Path(xascend.__file__).parents[1]
 
@@ -99,6 +100,14 @@ def write_safetensors() -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def converted(tmp_path: Path, counting: Callable[..., np.ndarray]) -> Path:
+    """Return a folder with x.npy, and y.npy made of it in FRACTAL_NZ."""
+    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
+    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", src_format="ND", dst_format="NZ")
+    return tmp_path
 
 
 TYPES = {

@@ -27,14 +27,6 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.fixture
-def converted(tmp_path: Path, counting: Callable) -> Path:
-    """Return a folder with x.npy, and y.npy made of it in FRACTAL_NZ."""
-    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
-    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
-    return tmp_path
-
-
 @pytest.mark.parametrize("step", range(4))
 def test_a_kill_while_files_get_their_names(converted: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """At each step either old data with the old record, data without one, or new data with the new record."""

@@ -16,14 +16,6 @@ from xascend.files import FileRecord, Record
 ND_NZ = {"src_format": "ND", "dst_format": "NZ"}
 
 
-@pytest.fixture
-def converted(tmp_path: Path, counting: Callable) -> Path:
-    """Return a folder with x.npy, and y.npy made of it in FRACTAL_NZ."""
-    np.save(tmp_path / "x.npy", counting((20, 28), "float16"))
-    files.convert(tmp_path / "x.npy", tmp_path / "y.npy", **ND_NZ)
-    return tmp_path
-
-
 def test_what_is_recorded(converted: Path) -> None:
     fields = json.loads((converted / "y.npy.json").read_text())
     assert fields["tensors"] == {
