@@ -1,4 +1,4 @@
-"""A fixture that the tests of what Python hands to the kernels share."""
+"""Fixtures that the tests of what Python hands to the kernels share."""
 
 from __future__ import annotations
 
@@ -13,15 +13,24 @@ from xascend import _cuda
 from xascend._cuda import _loader
 
 
+def forget() -> None:
+    for cached in (_cuda.reason_absent, _loader.get_function):
+        cached.cache_clear()
+
+
 @pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """The module `cupy` for a test; nothing compiled is kept."""
+def forgetting() -> Iterator[None]:
+    """Let nothing compiled, and nothing found out about CuPy, come into a test or out of it."""
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch, forgetting: None) -> StandIn:
+    """The module `cupy` for a test."""
     harness.require_compiler()
     stand_in = StandIn()
     monkeypatch.setitem(sys.modules, "cupy", stand_in)
     monkeypatch.delenv(_cuda._DISABLE, raising=False)
-    for cached in (_cuda.reason_absent, _loader.get_function):
-        cached.cache_clear()
-    yield stand_in
-    for cached in (_cuda.reason_absent, _loader.get_function):
-        cached.cache_clear()
+    return stand_in

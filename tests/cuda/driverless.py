@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from cuda import harness
 
-from xascend._cuda import _loader, reason_absent
 from xascend._cuda._jobs import Kernel
 
 
@@ -66,8 +65,6 @@ class Driverless:
         patch.setattr(cupy, "asnumpy", lambda x: host_view(x).copy())
         patch.setattr(cupy, "ascontiguousarray", self._contiguous)
         patch.setattr(cupy, "RawModule", self._module)
-        for cached in (reason_absent, _loader.get_function):
-            cached.cache_clear()
 
     def put(self, x: np.ndarray, offset: int = 0) -> Any:
         """Return a copy that begins `offset` bytes after a multiple of 256."""
@@ -84,7 +81,9 @@ class Driverless:
         (file,) = re.findall(r'\A#line 1 "(.+)"', code)
         macros = dict(option.removeprefix("-DXASCEND_").split("=") for option in options if option.startswith("-D"))
         word = int(macros.pop("WORD"))
-        return SimpleNamespace(get_function=lambda entry: self._function(Kernel(file, entry, word, *_others(macros))))
+        return SimpleNamespace(
+            get_function=lambda entry: self._function(Kernel(file, entry, word, tuple(macros.items())))
+        )
 
     def _function(self, kernel: Kernel) -> Any:
         def call(grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...], *, shared_mem: int) -> None:
@@ -98,10 +97,6 @@ class Driverless:
             self.entries.append(kernel.entry)
 
         return call
-
-
-def _others(macros: dict[str, str]) -> tuple[Any, ...]:
-    return (tuple(macros.items()),) if macros else ()
 
 
 class _Current:

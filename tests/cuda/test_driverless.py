@@ -16,7 +16,7 @@ from libraries import assert_same_bits, random_bits
 
 import xascend as xa
 from xascend import ascendc
-from xascend._cuda import _alignment, _loader, reason_absent
+from xascend._cuda import _alignment
 from xascend.bench._devices import Cuda
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -24,11 +24,9 @@ import gpu_checks
 
 
 @pytest.fixture
-def driverless(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driverless]:
+def driverless(monkeypatch: pytest.MonkeyPatch, forgetting: None) -> Driverless:
     harness.require_compiler()
-    yield Driverless(pytest.importorskip("cupy", reason="cupy is not installed"), monkeypatch)
-    for cached in (reason_absent, _loader.get_function):
-        cached.cache_clear()
+    return Driverless(pytest.importorskip("cupy", reason="cupy is not installed"), monkeypatch)
 
 
 def faults_of(checks: Iterator[gpu_checks.Check]) -> dict[str, str]:
