@@ -117,8 +117,10 @@ def test_an_input_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 SLOWLY = """
-import sys, time
+import signal, sys, time
 from xascend.files import tasks
+for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # whatever these tests were started with
+    signal.signal(getattr(signal, name), signal.SIG_IGN if name == sys.argv[1] else signal.SIG_DFL)
 fast = tasks.convert_slab
 def slow(*arguments):
     sys.__stdout__.write("converting\\n")  # the command holds back its own
@@ -127,14 +129,14 @@ def slow(*arguments):
     fast(*arguments)
 tasks.convert_slab = slow
 from xascend.cli import run
-sys.exit(run(sys.argv[1:]))
+sys.exit(run(sys.argv[2:]))
 """
 
 
-def start_slowly(arguments: tuple[object, ...], environment: dict) -> subprocess.Popen[str]:
-    """Start the command, which tells of every slab and waits before it."""
+def start_slowly(arguments: tuple[object, ...], environment: dict, *, ignored: str = "") -> subprocess.Popen[str]:
+    """Start the command, which tells of every slab and waits before it, with the signal `ignored` so."""
     return subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *map(str, arguments)],
+        [sys.executable, "-c", SLOWLY, ignored, *map(str, arguments)],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -164,6 +166,19 @@ def test_stopped_by_a_signal(
     assert process.returncode == 128 + number
     assert errors == f"xascend: error: stopped by {number.name}\n"
     assert digest(tmp_path) == before
+
+
+@posix
+def test_goes_on_after_a_signal_that_it_was_started_to_ignore(tmp_path: Path, environment: dict) -> None:
+    save_file({f"w{i}": np.full((64, 64), i, np.float32) for i in range(5)}, tmp_path / "x.safetensors")
+    arguments = ("convert", tmp_path / "x.safetensors", tmp_path / "y.safetensors", *TO_NZ)
+    process = start_slowly(arguments, environment, ignored="SIGHUP")  # as nohup does
+    assert process.stdout is not None
+    assert process.stdout.readline() == "converting\n"
+    process.send_signal(signal.SIGHUP)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert len(load_file(tmp_path / "y.safetensors")) == 5
 
 
 @posix
