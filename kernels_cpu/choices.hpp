@@ -6,9 +6,13 @@
 namespace xascend {
 
 constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a first-level cache
+constexpr int64_t near_row = 512;         // bytes of its rows
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
+constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
 #else
+constexpr int64_t near_limit = 1 << 16;   // of one that caches hold: each costs as much as moving some KiB
+constexpr int64_t near_source_row = 1 << 14;
 constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
@@ -24,9 +28,14 @@ inline void Job::prepare(bool may_stream) {
         if (!is_aligned()) fit_blocks(stage_source_row, 4 * stage_row, 4 * stage_limit);  // fewer ends of rows
         streams_ = result_row() >= 2 * line_bytes;
     }
-    const bool direct = !streams_ || is_direct();
-    if (direct) fit_blocks(256, 512, block_limit);
-    staged_ = !direct || (!streams_ && (collides() || pads()));
+    if (!streams_) {
+        fit_blocks(near_source_row, near_row, near_limit);
+        staged_ = collides() || pads();
+    } else if (is_direct()) {
+        fit_blocks(256, near_row, block_limit);
+    } else {
+        staged_ = true;
+    }
     choose_order();
     if (staged_) lay_out_stage();
     for (int i = 0; i < count; ++i) {

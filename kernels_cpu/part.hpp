@@ -31,7 +31,7 @@ inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size
 
 constexpr int64_t rows_ahead = 6;  // how early rows are fetched that no prefetcher follows
 
-using Kernel = void (*)(const Plane&, const char*, char*);
+using Kernel = void (*)(Plane, const char*, char*);
 
 class Part {
    public:
@@ -72,9 +72,9 @@ class Part {
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
 
     // Chooses the kernel, and as its z the longest of the other dimensions of a block. With `streamed`, stores of 16
-    // bytes and more go past the caches; with `in_source_order`, the source is read as it lies.
-    void choose_kernel(bool streamed, bool in_source_order) {
-        in_source_order_ = in_source_order && !transposes();
+    // bytes and more go past the caches; with `staged`, they go to a stage, and the source is read as it lies.
+    void choose_kernel(bool streamed, bool staged) {
+        staged_ = staged;
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && (z_ < 0 || dim[d].block >= dim[z_].block)) z_ = d;
         }
@@ -109,7 +109,7 @@ class Part {
     // Moves `size` of all dimensions.
     void move(const Extents& size, const char* from, const Extents& from_strides, char* to,
               const Extents& to_strides) const {
-        Plane p = {0, 0, 0, 0, 0, 0, unit, 1, 1, 1, 0};
+        Plane p = {0, 0, 0, 0, 0, 0, unit, 1, 1, 1, 0, staged_};
         const auto along = [&](int d, int64_t& src_step, int64_t& dst_step, int64_t& count) {
             if (d < 0) return;
             src_step = from_strides.of[d];
@@ -119,7 +119,7 @@ class Part {
         along(x_, p.src_x, p.dst_x, p.count_x);
         along(y_, p.src_y, p.dst_y, p.count_y);
         along(z_, p.src_z, p.dst_z, p.count_z);
-        if (in_source_order_) {
+        if (staged_ && !transposes()) {
             std::swap(p.src_x, p.src_y);
             std::swap(p.dst_x, p.dst_y);
             std::swap(p.count_x, p.count_y);
@@ -140,7 +140,7 @@ class Part {
    private:
     int x_ = -1, y_ = -1, z_ = -1;             // dimensions that the kernel walks; -1: none
     int around_[max_dims], around_count_ = 0;  // the other dimensions
-    bool in_source_order_ = false;
+    bool staged_ = false;
     Kernel kernel_ = nullptr;
 };
 

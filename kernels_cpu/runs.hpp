@@ -12,6 +12,7 @@ struct Plane {
     int64_t unit;
     int64_t count_x, count_y, count_z;
     int64_t ahead;  // what is read here is soon needed this many bytes further; 0: nothing to say
+    bool near;      // the destination is in a near cache already
 };
 
 inline void copy_run(char* to, const char* from, int64_t bytes) {
@@ -58,9 +59,10 @@ inline void stream_run(char* to, const char* from, int64_t bytes) {
     stream_run(to, from, bytes, ahead);
 }
 
-// Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
+// Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination. A plane is
+// passed by value, because the stores might change whatever has an address.
 template <int Unit, bool Streamed>
-void copy_planes(const Plane& p, const char* src, char* dst) {
+void copy_planes(Plane p, const char* src, char* dst) {
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
         for (int64_t x = 0; x < p.count_x; ++x) {
             const char* from = src + x * p.src_x;
@@ -79,7 +81,7 @@ void copy_planes(const Plane& p, const char* src, char* dst) {
 
 // The same for units of any size.
 template <bool Streamed>
-void copy_planes_of_runs(const Plane& p, const char* src, char* dst) {
+void copy_planes_of_runs(Plane p, const char* src, char* dst) {
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
         for (int64_t x = 0; x < p.count_x; ++x) {
             const char* from = src + x * p.src_x;

@@ -80,9 +80,13 @@ struct Tiles {
     int64_t x, y, count_x, count_y;
 };
 
+// Where columns lie apart in the destination, their lines are fetched early: stores do not wait for each of them then.
+// (What the loops need is passed by value: the stores might change whatever has an address.)
 template <int Unit, int Y, int X>
-void move_tiles(const Plane& p, const Tiles& tiles, const char* src, char* dst) {
+void move_tiles(Plane p, Tiles tiles, const char* src, char* dst) {
     const int64_t src_y = p.src_y, dst_x = p.dst_x;
+    constexpr int64_t per_line = line_bytes / (Y * Unit);
+    const bool apart = dst_x > line_bytes && !p.near;
     src += tiles.x * Unit + tiles.y * src_y;
     dst += tiles.x * dst_x + tiles.y * Unit;
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
@@ -90,6 +94,9 @@ void move_tiles(const Plane& p, const Tiles& tiles, const char* src, char* dst) 
             const char* from = src + x * X * Unit;
             char* to = dst + x * X * dst_x;
             for (int64_t y = 0; y < tiles.count_y; ++y, from += Y * src_y, to += Y * Unit) {
+                if (X > 1 && Y > 1 && apart && y % per_line == 0) {
+                    for (int i = 0; i < X; ++i) __builtin_prefetch(to + i * dst_x + 2 * line_bytes, 1);
+                }
                 move_tile<Unit, Y, X>(from, src_y, to, dst_x);
             }
         }
@@ -133,8 +140,8 @@ inline int cut(int64_t count, Piece (&pieces)[widths]) {
 
 // Transposes planes with src_x == dst_y == Unit.
 template <int Unit>
-void transpose_planes(const Plane& p, const char* src, char* dst) {
-    using Move = void (*)(const Plane&, const Tiles&, const char*, char*);
+void transpose_planes(Plane p, const char* src, char* dst) {
+    using Move = void (*)(Plane, Tiles, const char*, char*);
     constexpr int full = tile_width<Unit>(0), half = tile_width<Unit>(1), quarter = tile_width<Unit>(2);
     static constexpr Move moves[widths][widths] = {
         {move_tiles<Unit, full, full>, move_tiles<Unit, full, half>, move_tiles<Unit, full, quarter>,

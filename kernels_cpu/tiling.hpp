@@ -129,7 +129,7 @@ class Tiling {
 
     void turn(const int64_t* size, const Room& room) const {
         const int64_t across = size[column] * item_, down = size[row] * item_;
-        const Plane plane = {item_, across, 0, down, item_, 0, item_, size[column], size[row], 1, 0};
+        const Plane plane = {item_, across, 0, down, item_, 0, item_, size[column], size[row], 1, 0, true};
         if (item_ == 1) {
             transpose_planes<1>(plane, room.rows, room.turned);
         } else if (item_ == 2) {
