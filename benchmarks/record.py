@@ -1,9 +1,10 @@
 """Results of this machine on record, and the tables of README and documentation that come from them.
 
-``python benchmarks/record.py measure cpu`` measures every size twice, writes the second pass to ``results/cpu-*.json``
-and then the tables. Run it from the top of the repository on a machine that does nothing else, with PyTorch and, where
-it is to be had, oneDNN (``libdnnl`` where the dynamic loader finds it). Ratios of ours that differ by more than a fifth
-between the passes are told, and the exit status is then 1, because such results are better measured again.
+``python benchmarks/record.py measure cpu`` measures every size, or those that ``--size`` names, writes
+``results/cpu-*.json`` and then the tables. Run it from the top of the repository on a machine that does nothing else,
+with PyTorch and, where it is to be had, oneDNN (``libdnnl`` where the dynamic loader finds it). All but the largest
+size, which takes minutes, are measured twice, and the second pass is kept. Ratios of ours that differ by more than a
+fifth between the passes are told, and the exit status is then 1, because such results are better measured again.
 
 ``python benchmarks/record.py tables`` only writes the tables; with ``--check`` it only tells which differ. A document
 says where a table belongs, from which file it comes and, optionally, which element types of the source it shows; what
@@ -18,31 +19,44 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from xascend import bench
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
-SIZES = ("tiny", "cache", "dram")
 DTYPES = ("int8", "float16", "bfloat16", "float32")
 MAX_DIFFERENCE = 1.2
+
+
+class Recorded(NamedTuple):
+    """How a size is measured."""
+
+    dtypes: tuple[str, ...] = DTYPES
+    rounds: int = 9
+    passes: int = 2
+
+
+SIZES = {"tiny": Recorded(), "cache": Recorded(), "dram": Recorded(), "large": Recorded(("float16",), 5, 1)}
 _TABLE = re.compile(r"^<!-- bench: (\S+\.json)((?: \w+)*) -->\n(.*?)^<!-- /bench -->$", re.MULTILINE | re.DOTALL)
 
 
-def measure(name: str, device: str) -> int:
-    """Measure all sizes, write ``results/NAME-SIZE.json`` and the tables; 1 where two passes do not agree."""
+def measure(name: str, device: str, sizes: Iterable[str] = SIZES) -> int:
+    """Measure these sizes, write ``results/NAME-SIZE.json`` and the tables; 1 where two passes do not agree."""
     status = 0
-    for size in SIZES:
-        first, second = (
-            bench.run(dtypes=DTYPES, sizes=[bench.SIZES[size]], device=device, progress=tell) for _ in range(2)
-        )
-        for line in differences(first, second):
+    for size in sizes:
+        dtypes, rounds, passes = SIZES[size]
+        reports = [
+            bench.run(dtypes=dtypes, sizes=[bench.SIZES[size]], rounds=rounds, device=device, progress=tell)
+            for _ in range(passes)
+        ]
+        for line in differences(reports[0], reports[-1]):
             print(line)
             status = 1
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}-{size}.json").write_text(second.to_json(), encoding="utf-8")
+        (RESULTS / f"{name}-{size}.json").write_text(reports[-1].to_json(), encoding="utf-8")
     write_tables(check=False)
     return status
 
@@ -105,10 +119,13 @@ def main() -> int:
     measuring = commands.add_parser("measure", help="measure this machine and write the tables")
     measuring.add_argument("name", help="what the files begin with, for instance cpu; no name of a host")
     measuring.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    measuring.add_argument("--size", action="append", choices=SIZES, help="measure only this; may be repeated")
     tables = commands.add_parser("tables", help="write the tables from the results")
     tables.add_argument("--check", action="store_true", help="write nothing, tell what differs")
     chosen = parser.parse_args()
-    return measure(chosen.name, chosen.device) if chosen.command == "measure" else write_tables(check=chosen.check)
+    if chosen.command == "tables":
+        return write_tables(check=chosen.check)
+    return measure(chosen.name, chosen.device, chosen.size or SIZES)
 
 
 if __name__ == "__main__":

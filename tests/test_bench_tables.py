@@ -7,6 +7,7 @@ import json
 import platform
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -132,8 +133,14 @@ def test_recording(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     faster = bench.Report.from_json(report.to_json().replace('"ratio": ', '"ratio": 9'))
-    passes = iter([report, report, report, faster, faster, faster])
-    monkeypatch.setattr(bench, "run", lambda **_: next(passes))
+    passes = iter([report, report, report, faster, faster, faster, report, report, report])
+    measured: list[list[int]] = []
+
+    def run(**options: Any) -> bench.Report:
+        measured.append(options["sizes"])
+        return next(passes)
+
+    monkeypatch.setattr(bench, "run", run)
     monkeypatch.setattr(record, "ROOT", tmp_path)
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
     assert record.measure("here", "cpu") == 1
@@ -142,6 +149,12 @@ def test_recording(
     assert len(lines) == ours
     assert lines[0].startswith("nz: ND -> FRACTAL_NZ, int8, 16 x 32: xascend numpy, threads 1: ")
     names = sorted(path.name for path in (tmp_path / "results").iterdir())
-    assert names == ["here-cache.json", "here-dram.json", "here-tiny.json"]
+    assert names == ["here-cache.json", "here-dram.json", "here-large.json", "here-tiny.json"]
+    tiny, cache, dram, large = ([bench.SIZES[size]] for size in ("tiny", "cache", "dram", "large"))
+    assert measured == [tiny, tiny, cache, cache, dram, dram, large]
     assert (tmp_path / "results" / "here-tiny.json").read_text(encoding="utf-8") == report.to_json()
     assert (tmp_path / "results" / "here-cache.json").read_text(encoding="utf-8") == faster.to_json()
+
+    assert record.measure("there", "cpu", ["dram"]) == 0
+    assert measured[-2:] == [dram, dram]
+    assert [path.name for path in (tmp_path / "results").glob("there*")] == ["there-dram.json"]
