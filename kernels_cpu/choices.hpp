@@ -17,6 +17,8 @@ constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before 
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
 #endif
+constexpr int64_t direct_row = 1 << 7;    // of one that is streamed without a stage: few rows of the source at a time,
+constexpr int64_t direct_source_row = 1 << 11;  // far along each
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
 constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
@@ -32,7 +34,7 @@ inline void Job::prepare(bool may_stream) {
         fit_blocks(near_source_row, near_row, near_limit);
         staged_ = collides() || pads();
     } else if (is_direct()) {
-        fit_blocks(256, near_row, block_limit);
+        fit_blocks(direct_source_row, direct_row, block_limit);
     } else {
         staged_ = true;
     }

@@ -29,7 +29,8 @@ inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size
     return false;
 }
 
-constexpr int64_t rows_ahead = 6;  // how early rows are fetched that no prefetcher follows
+constexpr int64_t rows_ahead = 6;         // how early rows are fetched that no prefetcher follows,
+constexpr int64_t streamed_ahead = 512;   // and how many bytes early those that are streamed
 
 using Kernel = void (*)(Plane, const char*, char*);
 
@@ -74,6 +75,7 @@ class Part {
     // Chooses the kernel, and as its z the longest of the other dimensions of a block. With `streamed`, stores of 16
     // bytes and more go past the caches; with `staged`, they go to a stage, and the source is read as it lies.
     void choose_kernel(bool streamed, bool staged) {
+        streamed_ = streamed;
         staged_ = staged;
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && (z_ < 0 || dim[d].block >= dim[z_].block)) z_ = d;
@@ -124,6 +126,8 @@ class Part {
             std::swap(p.dst_x, p.dst_y);
             std::swap(p.count_x, p.count_y);
             p.ahead = rows_ahead * p.src_x;
+        } else if (streamed_ && p.src_x == unit) {
+            p.ahead = streamed_ahead;
         }
         int64_t at[max_dims] = {};
         do {
@@ -140,7 +144,7 @@ class Part {
    private:
     int x_ = -1, y_ = -1, z_ = -1;             // dimensions that the kernel walks; -1: none
     int around_[max_dims], around_count_ = 0;  // the other dimensions
-    bool staged_ = false;
+    bool streamed_ = false, staged_ = false;
     Kernel kernel_ = nullptr;
 };
 
