@@ -27,7 +27,7 @@ inline void Job::prepare(bool may_stream) {
     for (int i = 0; i < count; ++i) parts[i].choose_plane();
     if (may_stream) {
         fit_blocks(stage_source_row, stage_row, stage_limit);
-        if (!is_aligned()) fit_blocks(stage_source_row, 4 * stage_row, 4 * stage_limit);  // fewer ends of rows
+        if (!is_aligned()) fit_long_blocks();
         streams_ = result_row() >= 2 * line_bytes;
     }
     if (!streams_) {
@@ -79,6 +79,16 @@ inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limi
         choose_blocks(src_target, dst_target);
         if (result_bytes_of_block() <= limit) break;
     }
+}
+
+// Where the ends of rows are not whole lines, blocks are larger, so that there are fewer: longer in the source, whose
+// memory is read by pages, and as long in the destination as that allows.
+inline void Job::fit_long_blocks() {
+    for (int64_t dst_target = 4 * stage_row; dst_target >= stage_row; dst_target /= 2) {
+        choose_blocks(4 * stage_source_row, dst_target);
+        if (result_bytes_of_block() <= 4 * stage_limit) return;
+    }
+    fit_blocks(4 * stage_source_row, stage_row / 2, 4 * stage_limit);
 }
 
 // Reads that follow each other are fetched ahead of time, while rows may be written in any order; but where the lines

@@ -61,6 +61,7 @@ class Job {
     // choices.hpp
     void choose_blocks(int64_t src_target, int64_t dst_target);
     void fit_blocks(int64_t src_target, int64_t dst_target, int64_t limit);
+    void fit_long_blocks();
     void choose_order();
     void lay_out_stage();
     int64_t result_row();
