@@ -59,6 +59,8 @@ inline void stream_run(char* to, const char* from, int64_t bytes) {
     stream_run(to, from, bytes, ahead);
 }
 
+constexpr int64_t fetched_early = 8;  // units between a store and the fetching of lines for later ones
+
 // Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination. A plane is
 // passed by value, because the stores might change whatever has an address.
 template <int Unit, bool Streamed>
@@ -72,6 +74,7 @@ void copy_planes(Plane p, const char* src, char* dst) {
                 if constexpr (Streamed) {
                     for (int i = 0; i < Unit; i += vector_bytes) stream(to + i, load<Vector>(from + i));
                 } else {
+                    if (!p.near) __builtin_prefetch(to + fetched_early * p.dst_y, 1);
                     std::memcpy(to, from, Unit);
                 }
             }
