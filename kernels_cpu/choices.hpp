@@ -81,14 +81,16 @@ inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limi
     }
 }
 
-// Where the ends of rows are not whole lines, blocks are larger, so that there are fewer: longer in the source, whose
-// memory is read by pages, and as long in the destination as that allows.
+// Where the ends of rows are not whole lines, there should be few of them: what is small may be long in the destination;
+// else blocks are longer in the source too, which is read by pages, and as long in the destination as a stage allows.
 inline void Job::fit_long_blocks() {
+    choose_blocks(stage_source_row, 4 * stage_row);
+    if (result_bytes_of_block() <= block_limit) return;
     for (int64_t dst_target = 4 * stage_row; dst_target >= stage_row; dst_target /= 2) {
-        choose_blocks(4 * stage_source_row, dst_target);
+        choose_blocks(2 * stage_source_row, dst_target);
         if (result_bytes_of_block() <= 4 * stage_limit) return;
     }
-    fit_blocks(4 * stage_source_row, stage_row / 2, 4 * stage_limit);
+    fit_blocks(2 * stage_source_row, stage_row / 2, 4 * stage_limit);
 }
 
 // Reads that follow each other are fetched ahead of time, while rows may be written in any order; but where the lines
