@@ -20,7 +20,7 @@ constexpr int64_t stage_source_row = 1 << 10;
 constexpr int64_t direct_row = 1 << 7;    // of one that is streamed without a stage: few rows of the source at a time,
 constexpr int64_t direct_source_row = 1 << 11;  // far along each
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
-constexpr int64_t far_rows = 512;         // rows this far apart are read four at a time without a loss
+constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
 
 inline void Job::prepare(bool may_stream) {
@@ -81,8 +81,8 @@ inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limi
     }
 }
 
-// Where the ends of rows are not whole lines, there should be few of them: what is small may be long in the destination;
-// else blocks are longer in the source too, which is read by pages, and as long in the destination as a stage allows.
+// Where the ends of rows are not whole lines, there should be few of them: what is small may be long in the
+// destination; else blocks are longer in the source too, which is read by pages, and as long in the destination as a stage allows.
 inline void Job::fit_long_blocks() {
     choose_blocks(stage_source_row, 4 * stage_row);
     if (result_bytes_of_block() <= block_limit) return;
@@ -123,11 +123,11 @@ inline void Job::lay_out_stage() {
 }
 
 // Whether a streamed block needs no stage: its units are long, or they are whole vectors that fill lines at once and
-// come from rows far enough apart that each is read some lines at a time.
+// come from rows that each are a stream of their own, so that all are fetched ahead of time.
 inline bool Job::is_direct() {
     if (parts->unit >= long_unit) return true;
     if (count > 1 || parts->unit % vector_bytes || !parts->y()) return false;
-    return std::abs(parts->y()->src) >= far_rows && is_aligned();
+    return std::abs(parts->y()->src) >= page_bytes && is_aligned();
 }
 
 // Whether padding lies between the elements: in a stage it stays from one block to the next.

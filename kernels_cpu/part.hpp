@@ -29,9 +29,8 @@ inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size
     return false;
 }
 
-constexpr int64_t rows_ahead = 6;  // how early rows are fetched that no prefetcher follows
-constexpr int64_t page_bytes = 1 << 12;  // what a prefetcher keeps within
-constexpr int64_t streamed_ahead = 512;  // how many bytes early those are fetched that are streamed
+constexpr int64_t rows_ahead = 6;        // how early rows are fetched that no prefetcher follows,
+constexpr int64_t streamed_ahead = 512;  // and how many bytes early those that are streamed
 
 using Kernel = void (*)(Plane, const char*, char*);
 
@@ -128,7 +127,7 @@ class Part {
             std::swap(p.count_x, p.count_y);
             p.ahead = rows_ahead * p.src_x;
         } else if (streamed_ && p.src_x == unit) {
-            p.ahead = std::abs(p.src_y) < page_bytes ? page_bytes : streamed_ahead;  // in rows to come, or in this one
+            p.ahead = streamed_ahead;
         }
         int64_t at[max_dims] = {};
         do {
