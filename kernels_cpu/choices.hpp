@@ -82,7 +82,8 @@ inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limi
 }
 
 // Where the ends of rows are not whole lines, there should be few of them: what is small may be long in the
-// destination; else blocks are longer in the source too, which is read by pages, and as long in the destination as a stage allows.
+// destination; else blocks are longer in the source too, which is read by pages, and as long in the destination as a
+// stage allows.
 inline void Job::fit_long_blocks() {
     choose_blocks(stage_source_row, 4 * stage_row);
     if (result_bytes_of_block() <= block_limit) return;
