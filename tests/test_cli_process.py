@@ -107,6 +107,7 @@ def test_names_that_stdout_cannot_encode(folder: Path) -> None:
 def test_an_interruption_while_modules_are_loaded(module: str, status: int, message: str) -> None:
     code = (
         "import os, runpy, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever these tests were started with
         "class Interrupt:\n"
         "    def find_spec(self, name, path, target=None):\n"
         f"        if name == {module!r}:\n"
