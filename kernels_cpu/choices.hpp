@@ -6,7 +6,6 @@
 namespace xascend {
 
 constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a first-level cache
-constexpr int64_t near_row = 512;         // bytes of its rows
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
 constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
@@ -17,6 +16,7 @@ constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before 
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
 #endif
+constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
 constexpr int64_t direct_row = 1 << 7;    // of one that is streamed without a stage: few rows of the source at a time,
 constexpr int64_t direct_source_row = 1 << 11;  // far along each
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read

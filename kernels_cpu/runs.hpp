@@ -7,6 +7,7 @@ namespace xascend {
 
 // The fastest axes of a block. Element (x, y, z) lies at x * src_x + y * src_y + z * src_z in the source, and likewise
 // in the destination; it is `unit` bytes.
+// Kernels take a plane by value: their stores might change whatever has an address, so that it would be read anew.
 struct Plane {
     int64_t src_x, src_y, src_z, dst_x, dst_y, dst_z;
     int64_t unit;
@@ -61,8 +62,7 @@ inline void stream_run(char* to, const char* from, int64_t bytes) {
 
 constexpr int64_t fetched_early = 8;  // units between a store and the fetching of lines for later ones
 
-// Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination. A plane is
-// passed by value, because the stores might change whatever has an address.
+// Copies planes of units whose size the compiler knows; with `Streamed`, 16-byte aligned in the destination.
 template <int Unit, bool Streamed>
 void copy_planes(Plane p, const char* src, char* dst) {
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {

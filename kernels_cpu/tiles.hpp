@@ -81,7 +81,6 @@ struct Tiles {
 };
 
 // Where columns lie apart in the destination, their lines are fetched early: stores do not wait for each of them then.
-// (What the loops need is passed by value: the stores might change whatever has an address.)
 template <int Unit, int Y, int X>
 void move_tiles(Plane p, Tiles tiles, const char* src, char* dst) {
     const int64_t src_y = p.src_y, dst_x = p.dst_x;
