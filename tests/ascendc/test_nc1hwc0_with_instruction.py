@@ -97,6 +97,14 @@ def test_strided_and_read_only_input() -> None:
     assert whole.tobytes() == before
 
 
+def test_results_begin_at_a_cache_line() -> None:
+    kept = []
+    for shape in SHAPES:
+        kept.append(ascendc.nchw_to_nc1hwc0_with_instruction(np.ones(shape, np.float16)))
+        kept.append(ascendc.nc1hwc0_to_nchw_with_instruction(kept[-1], shape[1]))
+    assert {y.ctypes.data % 64 for y in kept} == {0}
+
+
 def test_every_element_is_moved_by_the_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
     """8-bit: four instructions, one for each pair of halves, the last two for the other 16 channels."""
     calls = []

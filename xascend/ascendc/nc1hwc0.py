@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import array_api_compat as compat
 
 from xascend._dispatch import array_namespace
+from xascend._outputs import empty_beside
 from xascend._plan import as_size
 from xascend._resolve import check_padded
 from xascend.ascendc._memory import BLOCK, HALF, require_addressable
@@ -154,7 +155,7 @@ def nchw_to_nc1hwc0_with_instruction(x: Any, /, *, c0: int | None = None, produc
     n, c, h, w = x.shape
     c1 = -(-c // c0)
     planes = xp.reshape(x, (n, c, h * w))
-    out = xp.empty((n, c1, h * w, c0), dtype=x.dtype, device=compat.device(x))
+    out = empty_beside(x, xp, (n, c1, h * w, c0), x.dtype)
     group = max(ENTRIES, c0) // c0  # blocks of one tile: 32-bit types with C0 = 8 fill two at a time
     for start, pixels, tile in _tiles(h * w, itemsize, c0, group * c0, to_blocks=True):
         ub, ub_planes, ub_blocks = _unified_buffer(xp, x, tile)
@@ -217,7 +218,7 @@ def nc1hwc0_to_nchw_with_instruction(x: Any, /, channels: int | None = None, *, 
     _require_c0("x", c0, itemsize)
     channels = _require_channels(channels, c1, c0)
     blocks = xp.reshape(x, (n, c1, h * w, c0))
-    out = xp.empty((n, channels, h * w), dtype=x.dtype, device=compat.device(x))
+    out = empty_beside(x, xp, (n, channels, h * w), x.dtype)
     for start, pixels, tile in _tiles(h * w, itemsize, c0, c0, to_blocks=False):
         ub, ub_planes, ub_blocks = _unified_buffer(xp, x, tile)
         for image in range(n):

@@ -8,7 +8,7 @@ import array_api_compat as compat
 import numpy as np
 
 from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
-from xascend._outputs import empty_aligned
+from xascend._outputs import empty_beside
 from xascend._ranges import require_flag
 from xascend.quant import _cuda, _native
 from xascend.quant._arithmetic import apply_rule, result_dtype
@@ -161,10 +161,7 @@ def _run(x: Any, rule: Rule) -> Any:
         with np.errstate(all="ignore"):  # libraries that may not write in place, but may be NumPy underneath
             y = apply_rule(x, rule, Steps(xp))
         return xp.asarray(y, copy=True) if y is x else y
-    if isinstance(x, np.ndarray):
-        out = empty_aligned(shape, np.dtype(dtype))
-    else:
-        out = xp.empty(shape, dtype=dtype, device=compat.device(x))
+    out = empty_beside(x, xp, shape, dtype)
     if _cuda.takes(x, out):
         _cuda.quantise_rows(x, out, rule)
         return out
