@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from ascendc import instruction_oracle as oracle
 from libraries import random_bits
-from native.processors import check_cases, each_compiler, in_a_source_tree
+from native.processors import check_cases, each_compiler
+from native.source_tree import in_a_source_tree
 
 pytestmark = in_a_source_tree
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from libraries import random_bits
+from native.source_tree import SOURCES, builder, in_a_source_tree
 
 import xascend as xa
 from xascend import _native, _native_library
-
-SOURCES = Path(xa.__file__).parent.parent / "kernels_cpu"
-in_a_checkout = pytest.mark.skipif(not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree")
 
 
 @pytest.fixture
@@ -29,16 +25,6 @@ def fresh_load(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.undo()
     _native_library.load.cache_clear()
     assert _native_library.load().path == before.path
-
-
-@pytest.fixture
-def builder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kernels_cpu_build", SOURCES / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_it_is_used_and_says_so() -> None:
@@ -128,7 +114,7 @@ def test_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert xa.nd_to_nz(np.zeros((20, 28), np.float16)).shape == (2, 2, 16, 16)
 
 
-@in_a_checkout
+@in_a_source_tree
 @pytest.mark.usefixtures("fresh_load")
 def test_not_built_yet_in_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(_native_library, "_PLACES", (tmp_path / "nowhere.so",))
@@ -157,7 +143,7 @@ def test_broken_is_never_silent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         _native_library.load().convert(0, 0, 0, b"", 1)
 
 
-@in_a_checkout
+@in_a_source_tree
 @pytest.mark.usefixtures("fresh_load")
 def test_outdated_is_never_silent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     changed = tmp_path / "kernels_cpu"
@@ -170,35 +156,31 @@ def test_outdated_is_never_silent(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert not xa.build_info().native
 
 
-@in_a_checkout
-def test_builder_and_loader_agree(builder: ModuleType) -> None:
-    assert builder.library_name() == _native_library.NAME
-    assert builder.source_digest() == _native_library._source_digest(SOURCES)
-    assert builder.OUTPUT / builder.library_name() in (*_native_library._PLACES, Path(xa.build_info().path or ""))
+@in_a_source_tree
+def test_builder_and_loader_agree() -> None:
+    assert builder().library_name() == _native_library.NAME
+    assert builder().source_digest() == _native_library._source_digest(SOURCES)
+    assert builder().OUTPUT / builder().library_name() in (*_native_library._PLACES, Path(xa.build_info().path or ""))
 
 
-@in_a_checkout
+@in_a_source_tree
 @pytest.mark.parametrize(
     ("command", "match"), [("/no/such/compiler -x", "does not run"), ("false", "does not run"), ("", "was found")]
 )
-def test_no_compiler(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, builder: ModuleType, command: str, match: str
-) -> None:
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, match: str) -> None:
     monkeypatch.setenv("CXX", command)
     if not command:
         monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(builder.BuildError, match=match):
-        builder.build(tmp_path)
+    with pytest.raises(builder().BuildError, match=match):
+        builder().build(tmp_path)
     assert not list(tmp_path.glob("*xascend*"))
 
 
-@in_a_checkout
-def test_a_failing_compiler_shows_its_message(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, builder: ModuleType
-) -> None:
+@in_a_source_tree
+def test_a_failing_compiler_shows_its_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if not os.environ.get("CXX") and not shutil.which("c++"):
         pytest.skip("no C++ compiler")
     monkeypatch.setenv("CXXFLAGS", "-no-such-flag-at-all")
-    with pytest.raises(builder.BuildError, match=r"failed with status \d+:\n.*no-such-flag-at-all"):
-        builder.build(tmp_path)
+    with pytest.raises(builder().BuildError, match=r"failed with status \d+:\n.*no-such-flag-at-all"):
+        builder().build(tmp_path)
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,8 @@ import oracle
 import pytest
 from libraries import random_bits
 from native.moves import DTYPES, by_numpy, pad_of, plan_of
-from native.processors import check_cases, each_compiler, in_a_source_tree
+from native.processors import check_cases, each_compiler
+from native.source_tree import in_a_source_tree
 from native.test_equality import MEDIUM
 
 from xascend._native_program import make_program

@@ -9,8 +9,9 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 from libraries import random_bits
-from native.processors import check_cases, each_compiler, in_a_source_tree
+from native.processors import check_cases, each_compiler
 from native.quantisers import BELOW_ZERO, KINDS, rule_of
+from native.source_tree import in_a_source_tree
 from quant.values import FLOATS, INTS
 
 from xascend.ascendc import _fixpipe_moves
@@ -63,5 +64,5 @@ def write_case(file: BinaryIO, box: Box, rule: Rule, kind: tuple[str, str, str],
 @pytest.mark.parametrize("small_limits", [0, 1])
 @each_compiler
 def test_cases(cases: tuple[Path, int], tmp_path: Path, compiler: str, emulator: str, small_limits: int) -> None:
-    options = ["-ffp-contract=off", f"-DXASCEND_SMALL_LIMITS={small_limits}"]
-    check_cases(compiler, emulator, "quantise.cpp", "run_quantisations.cpp", cases, tmp_path, *options)
+    limits = f"-DXASCEND_SMALL_LIMITS={small_limits}"
+    check_cases(compiler, emulator, "quantise.cpp", "run_quantisations.cpp", cases, tmp_path, limits)

@@ -1,0 +1,45 @@
+"""The sources of the native library beside the package, and what is needed to compile them."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import xascend as xa
+
+ROOT = Path(xa.__file__).parent.parent
+SOURCES = ROOT / "kernels_cpu"
+
+in_a_source_tree = pytest.mark.skipif(
+    not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree"
+)
+
+
+@functools.cache
+def builder() -> ModuleType:
+    """Return ``kernels_cpu/build.py`` as a module."""
+    spec = importlib.util.spec_from_file_location("kernels_cpu_build", SOURCES / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def need(*tools: str) -> None:
+    """Skip a test where a tool is missing; with ``XASCEND_NATIVE=require``, as in CI, let it fail."""
+    for tool in tools:
+        if shutil.which(tool) is None:
+            missing(f"{tool} is not installed")
+
+
+def missing(what: str) -> None:
+    if os.environ.get("XASCEND_NATIVE") == "require":
+        pytest.fail(f"{what}, and XASCEND_NATIVE=require is set")
+    pytest.skip(what)
