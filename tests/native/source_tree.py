@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import pytest
 
@@ -39,7 +40,7 @@ def need(*tools: str) -> None:
             missing(f"{tool} is not installed")
 
 
-def missing(what: str) -> None:
+def missing(what: str) -> NoReturn:
     if os.environ.get("XASCEND_NATIVE") == "require":
         pytest.fail(f"{what}, and XASCEND_NATIVE=require is set")
     pytest.skip(what)

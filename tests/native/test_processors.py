@@ -12,7 +12,7 @@ import pytest
 from libraries import random_bits
 from native.moves import DTYPES, by_numpy, pad_of, plan_of
 from native.processors import check_cases, each_compiler
-from native.source_tree import in_a_source_tree
+from native.source_tree import in_a_source_tree, need
 from native.test_equality import MEDIUM
 
 from xascend._native_program import make_program
@@ -54,3 +54,12 @@ def test_cases(cases: Path, tmp_path: Path, compiler: str, emulator: str, small_
     counted = (cases, 2 * len(MEDIUM) * len(DTYPES))
     limits = f"-DXASCEND_SMALL_LIMITS={small_limits}"
     check_cases(compiler, emulator, "xascend_cpu.cpp", "run_cases.cpp", counted, tmp_path, limits)
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [("require", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_a_missing_tool_fails_where_it_is_required(
+    monkeypatch: pytest.MonkeyPatch, wanted: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("XASCEND_NATIVE", wanted)
+    with pytest.raises(outcome, match="no-such-compiler is not installed"):
+        need("g++", "no-such-compiler")

@@ -7,39 +7,36 @@ blocks, several threads.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from native.source_tree import ROOT, SOURCES, in_a_source_tree, missing, need
 
-import xascend as xa
-
-ROOT = Path(xa.__file__).parent.parent
-BUILD = ROOT / "kernels_cpu" / "build.py"
 FLAGS = "-DXASCEND_SMALL_LIMITS=1 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(os.environ.get("XASCEND_TEST_LIBRARY")), reason="this is the run under sanitizers"),
-    pytest.mark.skipif(not BUILD.is_file(), reason="no kernels_cpu beside the package: not a source tree"),
-    pytest.mark.skipif(sys.platform != "linux" or not shutil.which("g++"), reason="needs Linux and g++"),
+    pytest.mark.skipif(sys.platform != "linux", reason="what is preloaded here are libraries of Linux"),
+    in_a_source_tree,
 ]
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return variables under which Python runs with the sanitizers and the library built for them."""
+    need("g++")
     folder = tmp_path_factory.mktemp("sanitizers")
     variables = os.environ | {"CXX": "g++", "CXXFLAGS": FLAGS}
-    command = [sys.executable, str(BUILD), "--strict", "--output", str(folder)]
+    command = [sys.executable, str(SOURCES / "build.py"), "--strict", "--output", str(folder)]
     library = subprocess.run(command, env=variables, check=True, capture_output=True, text=True).stdout.strip()
     runtimes = []
     for name in ("libasan.so", "libubsan.so"):
         found = subprocess.run(["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout
         if not Path(found.strip()).is_absolute():
-            pytest.skip(f"g++ has no {name}")
+            missing(f"g++ has no {name}")
         runtimes.append(found.strip())
     return os.environ | {
         "LD_PRELOAD": " ".join(runtimes),
