@@ -9,18 +9,19 @@ constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a firs
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
 constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
+constexpr int64_t direct_source_row = 256, long_unit = 1 << 10, page_bytes = 256;
 #else
 constexpr int64_t near_limit = 1 << 16;   // of one that caches hold: each costs as much as moving some KiB
 constexpr int64_t near_source_row = 1 << 14;
 constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
-#endif
-constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
-constexpr int64_t direct_row = 1 << 7;    // of one that is streamed without a stage: few rows of the source at a time,
-constexpr int64_t direct_source_row = 1 << 11;  // far along each
+constexpr int64_t direct_source_row = 1 << 11;  // of one that is streamed without a stage: far along each row
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
 constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
+#endif
+constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
+constexpr int64_t direct_row = 1 << 7;    // of one without a stage: few rows of the source at a time
 constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
 
 inline void Job::prepare(bool may_stream) {
