@@ -376,6 +376,14 @@ def test_quantisation_is_that_of_the_library() -> None:
     assert np.array_equal(quantised_by_idiom(x), xa.ascendc.requantize(x, MODE, WORD))
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_what_is_ours_takes_part_with_one_thread_and_with_all(family: Any) -> None:
+    entered = contenders_for(Case(family, family.shapes[0], "float16"), Host(), 3)
+    ours = [each.key for each in entered if each.name.startswith("xascend") and each.name != "xascend numpy"]
+    names = ("xascend native", "xascend without out") if family.is_layout else ("xascend",)
+    assert ours == [(name, threads) for name in names for threads in (1, 3)]
+
+
 def test_tables_of_contenders_begin_with_the_copies() -> None:
     for table in (_contenders._HOST, _contenders._CUDA, _contenders._QUANTISED):
         assert [row[0] for row in table[:2]] == ["copy", "new copy"]

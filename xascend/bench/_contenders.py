@@ -15,7 +15,7 @@ from xascend.bench._problem import Problem
 __all__ = ["Contender", "contenders_for"]
 
 Ready = Callable[[Problem, int], AbstractContextManager[Callable[[], Any]]]
-_ONE, _ALL, _EACH = "one thread", "all threads", "one thread and all threads"
+_ONE, _EACH = "one thread", "one thread and all threads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _HOST = (
     ("oneDNN", _EACH, _peers.onednn, "copy"),
     ("xascend numpy", _ONE, _own.numpy, "copy"),
     ("xascend native", _EACH, _own.native, "copy"),
-    ("xascend without out", _ALL, _own.into_new, "new copy"),
+    ("xascend without out", _EACH, _own.into_new, "new copy"),
 )
 _CUDA = (
     *_COPIES,
@@ -76,7 +76,7 @@ def contenders_for(case: Case, device: Device, threads: int, /) -> tuple[Contend
     on_host = isinstance(device, Host)
     table = _QUANTISED if not case.family.is_layout else _HOST if on_host else _CUDA
     most = threads if on_host else 1
-    counts = {_ONE: [1], _ALL: [most], _EACH: sorted({1, most})}
+    counts = {_ONE: [1], _EACH: sorted({1, most})}
     return tuple(
         Contender(name, count, ready, baseline) for name, which, ready, baseline in table for count in counts[which]
     )
