@@ -93,7 +93,8 @@ def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: A
         return  # the arrays of most calls, which meet every rule below
     require_same_place(name, x, "out", out)
     if out.dtype != dtype:
-        raise TypeError(f"`out` must have the dtype of `{name}`, {dtype}, got {out.dtype}")
+        whose = f"`{name}`" if dtype == x.dtype else "the result"
+        raise TypeError(f"`out` must have the dtype of {whose}, {dtype}, got {out.dtype}")
     if tuple(out.shape) != shape:
         raise ValueError(f"`out` must have the shape {shape}, got {tuple(out.shape)}")
     if compat.is_lazy_array(out):
@@ -105,7 +106,7 @@ def require_output(name: str, x: Any, dtype: Any, shape: tuple[int, ...], out: A
     if _overlaps_itself(out):
         raise ValueError("`out` must not overlap itself: a stride must reach over all that axes with smaller ones span")
     if overlaps(x, out):
-        raise ValueError(f"`out` must not overlap `{name}`; a conversion cannot be done in place, pass other memory")
+        raise ValueError(f"`out` must not overlap `{name}`; this cannot be done in place, pass other memory")
 
 
 def _overlaps_itself(x: Any) -> bool:

@@ -87,6 +87,4 @@ def _own(x: Array, result: Array, shape: tuple[int, ...], xp: Any) -> Array:
 
 def _memory(x: Array, is_written: bool = False) -> Any:
     """Return the memory of a tensor of PyTorch as a NumPy array, or None where there is none to be had."""
-    if not compat.is_torch_array(x) or (is_written and (x.is_conj() or x.is_neg())):
-        return None  # of a tensor with a pending sign only a copy can be had
-    return _torch.host_memory(x)
+    return _torch.host_memory(x, is_written=is_written) if compat.is_torch_array(x) else None

@@ -31,9 +31,14 @@ def is_recorded(x: Tensor, /) -> bool:
     return (x.requires_grad and torch.is_grad_enabled()) or forward_ad.unpack_dual(x).tangent is not None
 
 
-def host_memory(x: Tensor, /) -> npt.NDArray[Any] | None:
-    """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded."""
-    return memory(x) if x.device.type == "cpu" and not is_recorded(x) and _has_memory(x) else None
+def host_memory(x: Tensor, /, *, is_written: bool = False) -> npt.NDArray[Any] | None:
+    """Return the memory of a tensor as `memory` does, or None where it has none here or a gradient is recorded.
+
+    Of a tensor with a pending sign only a copy can be had, so that one that `is_written` has none either.
+    """
+    if x.device.type != "cpu" or is_recorded(x) or not _has_memory(x):
+        return None
+    return None if is_written and (x.is_conj() or x.is_neg()) else memory(x)
 
 
 def memory(x: Tensor, /) -> npt.NDArray[Any]:

@@ -94,6 +94,15 @@ def test_views(gpu: Gpu) -> None:
         assert_same_bits(gpu.get(made), requantize(view(x), QuantMode.DEQF16, word(0.01)))
 
 
+def test_output_that_is_there(gpu: Gpu) -> None:
+    x = random_bits((40, 30), "int32")
+    expected = requantize(x, QuantMode.DEQF16, word(0.01))
+    big = gpu.put(np.zeros((40, 61), np.float16))
+    for out in (gpu.put(np.zeros((40, 30), np.float16)), big[:, 1::2], big.reshape(-1)[1:1201].reshape(40, 30)):
+        assert requantize(gpu.put(x), QuantMode.DEQF16, word(0.01), out=out) is out
+        assert_same_bits(gpu.get(out), expected)
+
+
 def test_streams_of_their_own(gpu: Gpu) -> None:
     """Upload, two steps that need each other's results, and download, on a stream that waits for no other."""
     src = random_bits((64 * 512 * 16,), "float32")

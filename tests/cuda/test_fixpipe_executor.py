@@ -60,6 +60,18 @@ def test_rows(cupy: StandIn, vector: bool) -> None:
         assert cupy.copies == copies
 
 
+def test_rows_into_a_view(cupy: StandIn) -> None:
+    rule = rule_of(("F322F16", "float32", "float16"), 40)
+    x = cupy.array(harness.aligned(random_bits((6, 40), "float32")))
+    expected = np.empty((6, 40), np.float16)
+    quantise_slabs(x.host, expected, rule)
+    big = harness.aligned(np.full((6, 81), 77, np.float16))
+    out = DeviceArray(big[:, :80:2], x.device.id)
+    _cuda.quantise_rows(x, out, rule)
+    assert_same_bits(np.ascontiguousarray(out.host), expected)
+    assert (big[:, 1::2] == 77).all()
+
+
 def test_kinds_are_compiled_one_by_one(cupy: StandIn) -> None:
     for kind in (("REQ8", "int32", "int8"), ("REQ8", "int32", "uint8"), ("F322F16", "float32", "float16")):
         x = cupy.array(harness.aligned(random_bits((4, 40), kind[1])))

@@ -50,7 +50,7 @@ def test_out_and_strides(ran: list[tuple[int, int]]) -> None:
 def test_memory_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
     host_memory = _torch.host_memory
-    monkeypatch.setattr(_torch, "host_memory", lambda x: looked.append(x) or host_memory(x))
+    monkeypatch.setattr(_torch, "host_memory", lambda x, **how: looked.append(x) or host_memory(x, **how))
     x, out = torch.zeros((20, 28)), torch.empty((2, 2, 16, 16))
     xa.nd_to_nz(x)
     xa.nd_to_nz(x, out=out)

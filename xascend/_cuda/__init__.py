@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xascend._cuda._alignment import as_aligned, copy_bytes, is_aligned
+from xascend._cuda._alignment import as_aligned, copy_into
 from xascend._cuda._arrays import (
     address_of,
     as_contiguous,
@@ -82,10 +82,7 @@ def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDA
             return result
         dense = empty_output(x, plan.dst_shape)
         _launch(plan, as_contiguous(as_aligned(x)), dense, pad_value, device)
-        if is_aligned(result):
-            result[...] = dense
-        else:
-            copy_bytes(dense, result)
+        copy_into(result, dense)
     return result
 
 

@@ -12,7 +12,7 @@ import array_api_compat as compat
 
 from xascend._cuda._arrays import current_stream, empty_output, memory_of
 
-__all__ = ["as_aligned", "copy_bytes", "is_aligned"]
+__all__ = ["as_aligned", "copy_bytes", "copy_into", "is_aligned"]
 
 Array = Any
 
@@ -30,6 +30,15 @@ def as_aligned(x: Array, /) -> Array:
     copy = empty_output(x, tuple(x.shape))
     copy_bytes(x, copy)
     return copy
+
+
+def copy_into(out: Array, src: Array, /) -> None:
+    """Copy `src` into `out`, of the same library, device, shape and dtype, at any address and of any strides."""
+    if is_aligned(out):
+        with current_stream(src):
+            out[...] = src
+    else:
+        copy_bytes(src, out)
 
 
 def copy_bytes(src: Array, dst: Array, /) -> None:

@@ -56,9 +56,9 @@ def numpy(problem: Problem, threads: int) -> Iterator[Call]:
 
 @contextmanager
 def quantised(problem: Problem, threads: int) -> Iterator[Call]:
-    """Give the quantisation of a matrix, which always makes a new one."""
+    """Give the quantisation of a matrix into memory that is there."""
     with _threads(threads):
-        yield lambda: requantize(problem.source, MODE, WORD)
+        yield lambda: requantize(problem.source, MODE, WORD, out=problem.out)
 
 
 def _conversion(problem: Problem, out: Any) -> Call:

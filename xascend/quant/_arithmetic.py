@@ -59,9 +59,9 @@ def apply_rule(x: Any, rule: Rule, steps: Steps, out: Any = None) -> Any:
 
 def result_dtype(x: Any, name: str) -> Any:
     """Return the dtype called `name` in the library of `x`; TypeError where it has none."""
+    if isinstance(x.dtype, np.dtype):
+        return numpy_dtype(name)  # bfloat16 too
     found = getattr(array_namespace("x", x), name, None)
-    if found is None and isinstance(x.dtype, np.dtype):
-        found = numpy_dtype(name)  # bfloat16 of libraries that share NumPy's dtypes
     if found is None:
         raise TypeError(f"`x` is of {type(x).__module__.partition('.')[0]}, which has no {name} for the result")
     return found

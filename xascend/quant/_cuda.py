@@ -10,8 +10,8 @@ import array_api_compat as compat
 
 from xascend import _torch
 from xascend._cuda import takes
-from xascend._cuda._alignment import as_aligned, copy_bytes
-from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, memory_of
+from xascend._cuda._alignment import as_aligned, copy_bytes, copy_into, is_aligned
+from xascend._cuda._arrays import address_of, as_contiguous, as_device_array, current_stream, empty_output, memory_of
 from xascend._cuda._launches import THREADS
 from xascend._cuda._loader import get_function
 from xascend.quant._cuda_launches import make_launch, make_numbers
@@ -39,11 +39,18 @@ def quantise_boxes(src: Array, dst: Array, rule: Rule, boxes: Iterable[Box], /) 
 
 
 def quantise_rows(x: Array, out: Array, rule: Rule, /) -> None:
-    """Quantise `x`, whose last axis counts columns, into `out`, contiguous, aligned and of the same shape."""
+    """Quantise `x`, whose last axis counts columns, into `out` of the same shape."""
     size = math.prod(x.shape)
-    if size:
-        columns = x.shape[-1] if rule.has_columns else 1
-        _quantise(as_contiguous(as_aligned(x)), out, rule, *make_row_matrices(size, columns))
+    if not size:
+        return
+    columns = x.shape[-1] if rule.has_columns else 1
+    is_direct = memory_of(out)[1].is_contiguous and is_aligned(out)
+    target = out if is_direct else empty_output(out, tuple(out.shape))
+    _quantise(as_contiguous(as_aligned(x)), target, rule, *make_row_matrices(size, columns))
+    if not is_direct:
+        copy_into(out, target)
+    if compat.is_torch_array(out):
+        _torch.count_change(out)
 
 
 def _quantise(src: Array, dst: Array, rule: Rule, together: int, matrices: Iterable[Matrices]) -> None:

@@ -38,24 +38,28 @@ def host_memories(src: Any, dst: Any) -> tuple[Numbers, Numbers] | None:
     """Return two arrays as NumPy sees their memory, or None where the library is not there or cannot work on them."""
     if load().reason is not None:
         return None
-    source, target = _host_memory(src), _host_memory(dst)
+    source, target = _host_memory(src), _host_memory(dst, is_written=True)
     return None if source is None or target is None else (source, target)
 
 
-def _host_memory(x: Any) -> Numbers | None:
+def _host_memory(x: Any, *, is_written: bool = False) -> Numbers | None:
     if isinstance(x, np.ndarray):
         return x if x.dtype.isnative else None
-    return _torch.host_memory(x) if compat.is_torch_array(x) else None
+    return _torch.host_memory(x, is_written=is_written) if compat.is_torch_array(x) else None
 
 
 def quantise_rows(x: Numbers, out: Numbers, rule: Rule) -> None:
-    """Quantise `x`, whose last axis counts columns, into `out`, contiguous and of the same shape."""
+    """Quantise `x`, whose last axis counts columns, into `out` of the same shape."""
     if x.size == 0:
         return
     row = _row_stride(x)
-    if row is None:
+    if row is None or not out.flags.c_contiguous:
         for part in cuts(x.shape, _SLAB):
-            quantise_rows(np.ascontiguousarray(x[part]), out[part], rule.columns(part[-1].start, part[-1].stop))
+            target = out[part]
+            made = target if target.flags.c_contiguous else np.empty_like(target, order="C")
+            quantise_rows(np.ascontiguousarray(x[part]), made, rule.columns(part[-1].start, part[-1].stop))
+            if made is not target:
+                target[...] = made
         return
     n = x.shape[-1]
     rows = x.size // n

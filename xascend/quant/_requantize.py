@@ -7,7 +7,8 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from xascend._dispatch import array_dtype, array_namespace, array_shape, require_same_place
+from xascend import _torch
+from xascend._dispatch import array_dtype, array_namespace, array_shape, require_output, require_same_place
 from xascend._outputs import empty_beside
 from xascend._ranges import require_flag
 from xascend.quant import _cuda, _native
@@ -21,7 +22,9 @@ from xascend.quant._words import require_word
 __all__ = ["quantise_slabs", "read_column_words", "requantize"]
 
 
-def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, saturate: bool = False) -> Any:
+def requantize(
+    x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, saturate: bool = False, out: Any = None
+) -> Any:
     """Quantise the cube unit's results as Fixpipe does on their way out, bit for bit.
 
     With `M` the scale of the word, cut to 19 bits, every step in float32:
@@ -54,21 +57,24 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
         What F322F16, F322BF16 and the float results of the 950 do with overflow and infinities: become infinities,
         NaN staying NaN (False, the INF/NAN mode), or the largest finite number, NaN becoming 0 (True).
         (V)DEQF16 and 8-bit results always saturate.
+    out : array, optional
+        Array to write into: same library and device as `x`, shape and dtype of the result, of any strides, apart from
+        `x`. The fast way for large results, because the system has to clear the memory of a new array first.
 
     Returns
     -------
     array of the shape of `x`
-        Its dtype is that of the mode; int8 or uint8 by the sign bit of the words.
+        A new C-contiguous array, or `out`. Its dtype is that of the mode; int8 or uint8 by the sign bit of the words.
 
     Raises
     ------
     TypeError
         If an argument has a wrong type, the dtype of `x` is not the mode's, its library lacks the result's dtype, or
-        `quant` is of another library or device.
+        `quant` is of another library or device; or `out` is, has another dtype, or cannot be written to (of Dask).
     ValueError
         If `quant` does not go with the mode or the last axis, holds a scale that is NaN, infinite or subnormal, has
         words of both signs, or has no word (``n = 0``) to tell int8 from uint8; or `x` has no axis, requires grad or
-        is on PyTorch's device meta.
+        is on PyTorch's device meta; or `out` has another shape, is read-only, or shares memory with `x`.
     NotImplementedError
         If no public document settles the mode's arithmetic.
 
@@ -114,9 +120,11 @@ def requantize(x: Any, mode: QuantMode, quant: Any, *, relu: bool = False, satur
         raise ValueError("`x` must have at least one axis, whose last counts the columns; got a 0-d array")
     words = _read_words(x, shape[-1], mode, row, quant)
     rule = make_rule(mode, source, words, "quant", relu=bool(relu), saturate=bool(saturate))
+    if out is not None:
+        require_output("x", x, result_dtype(x, rule.result), shape, out)
     if compat.is_dask_array(x):
         return _run_on_blocks(x, rule)
-    return _run(x, rule)
+    return _run(x, rule, out)
 
 
 def _require_numbers(x: Any) -> None:
@@ -155,13 +163,17 @@ def read_column_words(like_name: str, like: Any, name: str, words: Any, columns:
     return on_host(words)
 
 
-def _run(x: Any, rule: Rule) -> Any:
-    dtype, xp, shape = result_dtype(x, rule.result), array_namespace("x", x), tuple(x.shape)
+def _run(x: Any, rule: Rule, out: Any = None) -> Any:
+    xp = array_namespace("x", x)
     if not (isinstance(x, np.ndarray) or compat.is_torch_array(x) or compat.is_cupy_array(x)):
         with np.errstate(all="ignore"):  # libraries that may not write in place, but may be NumPy underneath
             y = apply_rule(x, rule, Steps(xp))
-        return xp.asarray(y, copy=True) if y is x else y
-    out = empty_beside(x, xp, shape, dtype)
+        if out is None:
+            return xp.asarray(y, copy=True) if y is x else y
+        out[...] = y
+        return out
+    if out is None:
+        out = empty_beside(x, xp, tuple(x.shape), result_dtype(x, rule.result))
     if _cuda.takes(x, out):
         _cuda.quantise_rows(x, out, rule)
         return out
@@ -170,6 +182,8 @@ def _run(x: Any, rule: Rule) -> Any:
         quantise_slabs(x, out, rule)
     else:
         _native.quantise_rows(*memories, rule)
+        if memories[1] is not out:
+            _torch.count_change(out)
     return out
 
 
