@@ -36,7 +36,7 @@ class StandIn(SimpleNamespace):
                 runtime=SimpleNamespace(
                     CUDARuntimeError=RuntimeError,
                     getDeviceCount=lambda: 2,
-                    getDeviceProperties=lambda number: {"name": f"Stand-in {number}".encode()},
+                    getDeviceProperties=lambda number: {"name": f"Stand-in {number}".encode(), "l2CacheSize": 2048},
                 ),
             ),
         )
@@ -91,6 +91,7 @@ def test_a_report(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names[-2:] == ["xascend", "xascend without out"]
     assert {each.threads for case in report.cases for each in case.measurements} == {1}
     assert len(report.cases) == 3
+    assert [case.cache for case in report.cases] == ["L2", "L2", None]  # of the device
 
 
 def test_torch_without_cuda_says_so(cupy: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def save_chart(report: Report, path: str | os.PathLike[str], /, *, overwrite: bo
             )
             named.add(name)
         tops.append(top + (len(shown) - 1) * _BAR / 2)
-        labels.append(f"{case.src} → {case.dst}\n{case.dtype} {'x'.join(map(str, case.shape))}")
+        labels.append(f"{case.src} → {case.dst}\n{case.dtype} {'x'.join(map(str, case.shape))}{case.in_cache}")
         top += len(shown) * _BAR + _GAP
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(tops, labels, fontsize="small")

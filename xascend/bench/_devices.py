@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from xascend.bench._caches import host_caches
 from xascend.files.device import as_device
 
 __all__ = ["Cuda", "Device", "Host", "open_device"]
@@ -32,6 +33,9 @@ class Device(Protocol):
 
     def current(self) -> AbstractContextManager[Any]:
         """Return a context in which arrays are made on the device."""
+
+    def caches(self) -> dict[str, int]:
+        """Return the bytes of the caches for data by name; none where none tells."""
 
     def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Return an array whose memory is there and begins at a cache line."""
@@ -64,6 +68,10 @@ class Host:
     def current(self) -> AbstractContextManager[Any]:
         """Return a context that changes nothing."""
         return nullcontext()
+
+    def caches(self) -> dict[str, int]:
+        """Return what the system tells of the first core's."""
+        return host_caches()
 
     def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an array that has been written to, so that its pages are there."""
@@ -123,10 +131,19 @@ class Cuda:
 
         return cupy
 
+    def properties(self) -> dict[str, Any]:
+        """Return what the CUDA runtime tells of the device."""
+        properties: dict[str, Any] = self.xp.cuda.runtime.getDeviceProperties(self.number)
+        return properties
+
     def current(self) -> AbstractContextManager[Any]:
         """Return a context in which the device is the current one."""
         device: AbstractContextManager[Any] = self.xp.cuda.Device(self.number)
         return device
+
+    def caches(self) -> dict[str, int]:
+        """Return the one that all multiprocessors share."""
+        return {"L2": self.properties()["l2CacheSize"]}
 
     def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Return a new array; CuPy begins every one at 512 bytes."""

@@ -11,13 +11,13 @@ from pathlib import Path
 from xascend import _native
 from xascend._native_library import load
 from xascend.bench import _onednn
+from xascend.bench._caches import host_caches
 from xascend.bench._devices import Cuda, Device
 
 __all__ = ["describe", "device_name"]
 
 _LIBRARIES = ("xascend", "numpy", "torch", "cupy-cuda12x", "cupy-cuda13x")
 _CPUINFO = Path("/proc/cpuinfo")
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def describe() -> dict[str, str]:
@@ -25,7 +25,7 @@ def describe() -> dict[str, str]:
     facts = {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
-        "caches": _caches(),
+        "caches": ", ".join(f"{name} {size >> 10}K" for name, size in host_caches().items()),
         "memory": _memory(),
         "load": f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "",  # of the minute before
         "system": f"{platform.system()} {platform.machine()}",
@@ -45,7 +45,7 @@ def device_name(device: Device, /) -> str:
     """Return ``cpu`` or what a CUDA device calls itself."""
     if not isinstance(device, Cuda):
         return "cpu"
-    name: str = device.xp.cuda.runtime.getDeviceProperties(device.number)["name"].decode()
+    name: str = device.properties()["name"].decode()
     return name
 
 
@@ -56,16 +56,6 @@ def _processor() -> str:
         if models:
             return str(models[0])
     return platform.processor() or platform.machine()
-
-
-def _caches() -> str:
-    """Return the data caches of the first core, for instance ``L1 48K, L2 2048K, L3 32768K``."""
-    found = []
-    for folder in sorted(_CACHES.glob("index*")):
-        level, kind, size = ((folder / name).read_text(encoding="ascii").strip() for name in ("level", "type", "size"))
-        if kind != "Instruction":
-            found.append(f"L{level} {size}")
-    return ", ".join(found)
 
 
 def _memory() -> str:

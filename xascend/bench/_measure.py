@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from xascend.bench._caches import smallest_holding
 from xascend.bench._cases import Case
 from xascend.bench._contenders import Contender, contenders_for
 from xascend.bench._devices import Device
@@ -65,6 +66,7 @@ def measure(case: Case, device: Device, threads: int, rounds: int, /) -> CaseRes
         problem.nbytes,
         tuple(_summary(entry, entries, problem.nbytes) for entry in order),
         skipped,
+        smallest_holding(device.caches(), problem.nbytes),
     )
 
 

@@ -66,6 +66,8 @@ class CaseResult:
         In the order of the report.
     skipped
         Why a contender did not take part, by name.
+    cache
+        The smallest cache that holds source and result together; None: none does, or their sizes are not known.
     """
 
     family: str
@@ -77,11 +79,17 @@ class CaseResult:
     nbytes: int
     measurements: tuple[Measurement, ...]
     skipped: Mapping[str, str]
+    cache: str | None = None
 
     @property
     def title(self) -> str:
         """The case in a line."""
         return f"{self.family}: {self.src} -> {self.dst}, {self.dtype}, {' x '.join(map(str, self.shape))}"
+
+    @property
+    def in_cache(self) -> str:
+        """What follows the case where a cache holds it, for instance `` (in L3)``."""
+        return f" (in {self.cache})" if self.cache else ""
 
     def find(self, contender: str, threads: int, /) -> Measurement | None:
         """Return a contender's measurement, or None where it did not take part."""
@@ -119,7 +127,7 @@ class Report:
         """Return the report as JSON, one measurement a line, with 4 digits of what was measured."""
         cases = []
         for case in self.cases:
-            fields = asdict(case)
+            fields = {name: value for name, value in asdict(case).items() if value is not None}
             lines = ",\n    ".join(json.dumps(_rounded(each)) for each in fields.pop("measurements"))
             cases.append(f'{json.dumps(fields)[:-1]}, "measurements": [\n    {lines}]}}')
         head = {name: value for name, value in asdict(self).items() if name != "cases"}

@@ -47,7 +47,7 @@ def _terminal_table(case: CaseResult) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title=case.title, title_style="bold", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=case.title + case.in_cache, title_style="bold", title_justify="left")
     for heading, width in _COLUMNS:
         table.add_column(heading, justify="left" if heading == "contender" else "right", min_width=width)
     for each in case.measurements:
@@ -118,7 +118,7 @@ def _row(case: CaseResult, columns: list[Key]) -> list[str]:
         f"{case.src} -> {case.dst}",
         case.dtype,
         " x ".join(map(str, case.shape)),
-        "" if copy is None else f"{copy.gb_per_s:.1f}",
+        "" if copy is None else f"{copy.gb_per_s:.1f}{case.in_cache}",
         *("-" if each is None else _ratio(each.ratio) for each in found),
     ]
 
@@ -131,8 +131,14 @@ def _origin(report: Report) -> str:
     versions = ", ".join(f"{name} {machine[name]}" for name in ("numpy", "torch", "oneDNN") if name in machine)
     return (
         f"Measured on {report.date}: {place}; {versions}. Speed as a multiple of a plain copy of as many bytes with as "
-        f"many threads, taken within each of {report.rounds} rounds, median; without `out`, of a copy into new memory."
+        f"many threads, taken within each of {report.rounds} rounds, median; without `out`, of a copy into new memory "
+        f"by one thread.{_in_caches(report)}"
     )
+
+
+def _in_caches(report: Report) -> str:
+    names = ",".join(sorted({case.in_cache for case in report.cases if case.cache}))
+    return f"{names}: source and result fit into that cache together." if names else ""
 
 
 def _ratio(value: float) -> str:
