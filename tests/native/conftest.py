@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from native.source_tree import missing
 
+import xascend as xa
 from xascend import _native_library
 
 #: A library to test instead of the one in its place: a build with sanitizers, or for another processor.
@@ -28,3 +30,9 @@ def library() -> None:
     if os.environ.get("CXX") or any(map(shutil.which, ("c++", "g++", "clang++"))):
         pytest.fail(f"there is a C++ compiler but no native library: {found.reason}")
     missing(f"there is no native library: {found.reason}")
+
+
+@pytest.fixture(autouse=True)
+def same_threads_afterwards() -> Iterator[None]:
+    yield
+    xa.set_num_threads(None)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import itertools
-import mmap
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +15,7 @@ from ascendc.forms import FORMS, library, run
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from libraries import numpy_dtype, random_bits
+from native.guards import between_guards
 
 from xascend import ascendc
 from xascend.ascendc import _native
@@ -152,23 +150,9 @@ def test_blocks_that_meet(data: st.DataObject) -> None:
     assert made == expected
 
 
-@pytest.fixture
-def guarded() -> np.ndarray:
-    """Return two pages of memory between two that must not be touched."""
-    if sys.platform == "win32":
-        pytest.skip("this system has no mprotect")
-    page = mmap.PAGESIZE
-    memory = mmap.mmap(-1, 4 * page)
-    begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    protect = ctypes.CDLL(None).mprotect
-    protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    assert protect(begin, page, 0) == protect(begin + 3 * page, page, 0) == 0
-    return np.frombuffer(memory, np.uint8, 2 * page, page)
-
-
 @pytest.mark.parametrize("itemsize", [1, 2, 4])
-def test_nothing_is_read_or_written_beside_the_blocks(guarded: np.ndarray, itemsize: int) -> None:
-    ub = guarded.view(f"u{itemsize}")
+def test_nothing_is_read_or_written_beside_the_blocks(itemsize: int) -> None:
+    ub = between_guards(8192).view(f"u{itemsize}")
     low, high = SRC, [ub.nbytes - 1024 + address for address in SRC]
     params = ascendc.TransDataTo5HDParams(repeat_times=2, dst_rep_stride=16, src_rep_stride=16)
     for (dst, src), form in itertools.product(((low, high), (high, low), (low, low)), ("ints", "views")):
@@ -183,8 +167,8 @@ def test_nothing_is_read_or_written_beside_the_blocks(guarded: np.ndarray, items
 
 
 @pytest.mark.parametrize("itemsize", [1, 2, 4, 8])
-def test_brcb_touches_nothing_beside_its_operands(guarded: np.ndarray, itemsize: int) -> None:
-    ub = guarded.view(f"u{itemsize}")
+def test_brcb_touches_nothing_beside_its_operands(itemsize: int) -> None:
+    ub = between_guards(8192).view(f"u{itemsize}")
     read = max(32 // itemsize, 8)
     written = read * 32 // itemsize
     for dst, src in ((slice(written), slice(-read, None)), (slice(-written, None), slice(read))):

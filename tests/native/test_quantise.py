@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import assert_same_bits, random_bits
-from native.quantisers import BELOW_ZERO, KINDS, bare_rule, by_native, by_numpy, check, every_rule, rule_of
+from native.guards import each_end, guarded, guarded_copy
+from native.quantisers import BELOW_ZERO, KINDS, bare_rule, by_numpy, check, every_rule, rule_of
+from numpy.lib.stride_tricks import as_strided
 from quant.values import FLOATS, INTS, word
 
 import xascend as xa
 from xascend import _native_library
 from xascend.quant import QuantMode, _native, requantize
+from xascend.quant._rules import Rule
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids="-".join)
 
@@ -98,6 +101,7 @@ VIEWS = {
     "transposed": lambda x: x.T,
     "one row for all": lambda x: np.broadcast_to(x[:1], x.shape),
     "one column for all": lambda x: np.broadcast_to(x[:, :1], x.shape),
+    "rows that overlap": lambda x: as_strided(x, x.shape, (x.itemsize, x.itemsize), writeable=False),
     "a column": lambda x: x[:, 5],
     "one column": lambda x: x[:, 5:6],
     "three axes": lambda x: x.reshape(4, 12, -1).transpose(1, 0, 2),
@@ -137,17 +141,30 @@ def test_any_address_and_nothing_written_beside(kind: tuple[str, str, str], shif
     assert (memory[64 + shift + expected.nbytes :] == 0xC3).all()
 
 
-@pytest.mark.parametrize("threads", range(1, 9))
+def check_ends(x: np.ndarray, rule: Rule, end: str, *threads: int) -> None:
+    """Quantise beside pages that must not be touched; unlike bytes around an array, they tell of reads as well."""
+    expected = by_numpy(x, rule)
+    for number in threads:
+        xa.set_num_threads(number)
+        out = guarded(x.shape, expected.dtype, end)
+        _native.quantise_rows(guarded_copy(x, end), out, rule)
+        assert_same_bits(out, expected)
+
+
+@kinds
+@each_end
+@pytest.mark.parametrize("shape", [(1, 5), (3, 37), (40, 301)])
+def test_nothing_is_touched_past_either_end(kind: tuple[str, str, str], end: str, shape: tuple[int, int]) -> None:
+    x = random_bits(shape, kind[1])
+    for below_zero in BELOW_ZERO:
+        check_ends(x, rule_of(kind, shape[1], below_zero=below_zero, shifts=True), end, 1, 3)
+
+
+@each_end
 @pytest.mark.parametrize("kind", KINDS[::4], ids="-".join)
-def test_any_number_of_threads(threads: int, kind: tuple[str, str, str]) -> None:
+def test_any_number_of_threads(kind: tuple[str, str, str], end: str) -> None:
     x = random_bits((1501, 1999), kind[1])
-    rule = rule_of(kind, x.shape[1])
-    try:
-        xa.set_num_threads(threads)
-        made = by_native(x, rule)
-    finally:
-        xa.set_num_threads(None)
-    assert_same_bits(made, by_numpy(x, rule))
+    check_ends(x, rule_of(kind, x.shape[1]), end, 1, 2, 3, 4, 5, 8, 16)
 
 
 @settings(max_examples=150)

@@ -10,6 +10,7 @@ from ascendc.fixpipe_cases import CONFIGS, KINDS, Case, quant_mode, scalar_word
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import assert_same_bits, random_bits
+from native.guards import guarded, guarded_copy
 from native.quantisers import BELOW_ZERO, rule_of
 from native.quantisers import KINDS as QUANTISER_KINDS
 
@@ -129,16 +130,21 @@ def strides_of(counts: tuple[int, ...], order: list[int], gaps: list[int]) -> An
     kind=st.sampled_from(QUANTISER_KINDS),
     below_zero=st.sampled_from(BELOW_ZERO),
     seed=st.integers(0, 99),
+    offsets=st.sampled_from([(0, 0), (2, 3)]),
+    end=st.sampled_from(["first", "last"]),
 )
-def test_any_box(counts, source_order, order, gaps, kind, below_zero, seed) -> None:
+def test_any_box_and_nothing_past_its_ends(
+    counts, source_order, order, gaps, kind, below_zero, seed, offsets, end
+) -> None:
     src = strides_of(counts, [*source_order, 4], gaps[:5])
     dst = strides_of(counts, order, gaps[5:])
-    box = Box(0, counts, 2, src, 3, dst)
+    box = Box(0, counts, offsets[0], src, offsets[1], dst)
     rule = rule_of(kind, box.columns, below_zero=below_zero, seed=seed, shifts=bool(seed % 2))
     x = random_bits((box.src_reach,), kind[1], seed)
-    before = random_bits((box.dst_reach + 9,), kind[2], seed + 1)
-    by_native, by_numpy = before.copy(), before.copy()
-    _native.quantise_boxes(x, by_native, rule, [box])
+    by_numpy = random_bits((box.dst_reach,), kind[2], seed + 1)
+    by_native = guarded(by_numpy.shape, by_numpy.dtype, end)
+    by_native[...] = by_numpy
+    _native.quantise_boxes(guarded_copy(x, end), by_native, rule, [box])
     _fixpipe_moves.run_boxes(by_numpy, x, Layout((box,), 1, (1, 0), (1, 0)), rule)
     assert_same_bits(by_native, by_numpy)
 

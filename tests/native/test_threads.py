@@ -6,7 +6,6 @@ import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,12 +18,6 @@ import xascend as xa
 from xascend import _native
 
 ROOT = Path(xa.__file__).parent.parent
-
-
-@pytest.fixture(autouse=True)
-def same_threads_afterwards() -> Iterator[None]:
-    yield
-    xa.set_num_threads(None)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5, 8, 16])
