@@ -1,16 +1,17 @@
-"""Whole-tensor conversion under pytest-benchmark: family x dtype x direction, and in each group every contender.
+"""Whole-tensor conversion under pytest-benchmark: family x dtype x size x direction, in each group every contender.
 
-Run with ``python -m pytest benchmarks/bench_convert.py``; ``-k "nz and float16"`` chooses. With ``--benchmark-disable``
-everything runs once on small tensors, as a test. pytest-benchmark measures one contender after the other, so what else
-the machine does meanwhile stands in the ratios; ``xascend bench`` takes turns, and its results are the ones on record.
+Run with ``python -m pytest benchmarks/bench_convert.py``; ``-k "nz and float16 and dram"`` chooses. Tensors of 512 MiB,
+which take long, are measured only where ``-k`` says ``large``. With ``--benchmark-disable`` everything runs once on
+tiny tensors, as a test, and on others where ``-k`` names their size. pytest-benchmark measures one contender after the
+other, so what else the machine does meanwhile stands in the ratios; ``xascend bench`` takes turns, and its results are
+the ones on record.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
@@ -18,26 +19,28 @@ from xascend._threads import get_num_threads
 from xascend.bench._cases import FAMILIES, SIZES, Case, cases_for
 from xascend.bench._contenders import Contender, contenders_for
 from xascend.bench._devices import Host
+from xascend.bench._measure import calls_in_a_sample
 from xascend.bench._problem import Problem, set_up
 from xascend.bench._unavailable import UnavailableError
 
-DTYPES = ("int8", "float16", "float32")
+DTYPES = ("int8", "float16", "bfloat16", "float32")
 HOST = Host()
 MIB = 1 << 20
 
 
-def kinds() -> list[Case]:
-    """Return every family, element type and direction, with small tensors."""
-    names = [family.name for family in FAMILIES]
-    return list(cases_for(names, DTYPES, [SIZES["tiny"]]))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test for every contender in every case of the sizes that are wanted."""
+    option = metafunc.config.option
+    usual = ("tiny",) if option.benchmark_disable else ("tiny", "cache", "dram")
+    chosen = [size for size in SIZES if size in usual or size in option.keyword]
+    metafunc.parametrize(("case", "contender"), [param for size in chosen for param in params_of(size)])
 
 
-def sized(case: Case, nbytes: int) -> Case:
-    """Return the case at another size."""
-    return dataclasses.replace(case, shape=case.family.shape(nbytes // np.dtype(case.dtype).itemsize))
-
-
-PAIRS = [(case, contender) for case in kinds() for contender in contenders_for(case, HOST, get_num_threads())]
+def params_of(size: str) -> Iterator[object]:
+    for case in cases_for([family.name for family in FAMILIES], DTYPES, [SIZES[size]]):
+        group = f"{case.family.name}-{case.dtype}-{size}-{'back' if case.back else 'there'}"
+        for who in contenders_for(case, HOST, get_num_threads()):
+            yield pytest.param(case, who, id=f"{group}-{who.name}-{who.threads}")
 
 
 @functools.lru_cache(maxsize=1)
@@ -45,18 +48,14 @@ def problem_of(case: Case) -> Problem:
     return set_up(case, HOST)
 
 
-@pytest.mark.parametrize(
-    ("case", "contender"),
-    PAIRS,
-    ids=[f"{c.family.name}-{c.dtype}-{'back' if c.back else 'there'}-{who.name}-{who.threads}" for c, who in PAIRS],
-)
 def test_speed(benchmark: BenchmarkFixture, case: Case, contender: Contender) -> None:
-    problem = problem_of(sized(case, SIZES["tiny" if benchmark.disabled else "dram"]))
-    benchmark.group = f"{problem.case}: {case.family.why}"
+    problem = problem_of(case)
+    benchmark.group = f"{case}: {case.family.why}"
     problem.out.fill(0)
     try:
         with contender.ready(problem, contender.threads) as call:
-            result = benchmark.pedantic(call, rounds=9, warmup_rounds=1)
+            calls = 1 if benchmark.disabled else calls_in_a_sample(HOST.seconds(call, 2))
+            result = benchmark.pedantic(call, rounds=9, iterations=calls, warmup_rounds=1)
             peak = None if benchmark.disabled else HOST.peak_bytes(call)
     except UnavailableError as reason:
         pytest.skip(f"{contender.name}: {reason}")

@@ -17,7 +17,7 @@ from xascend.bench._problem import Problem, set_up
 from xascend.bench._results import CaseResult, Measurement
 from xascend.bench._unavailable import UnavailableError
 
-__all__ = ["measure"]
+__all__ = ["calls_in_a_sample", "measure"]
 
 _SAMPLE_SECONDS = 2e-3  # short calls are repeated until one sample takes as long
 _MAX_CALLS = 10_000
@@ -81,7 +81,12 @@ def _enter(contender: Contender, problem: Problem) -> _Entry:
             raise RuntimeError(f"{contender.name} returned a wrong result for {problem.case}")
         peak = device.peak_bytes(call)
         seconds = device.seconds(call, 1)
-    return _Entry(contender, first, peak, min(_MAX_CALLS, max(1, math.ceil(_SAMPLE_SECONDS / max(seconds, 1e-9)))))
+    return _Entry(contender, first, peak, calls_in_a_sample(seconds))
+
+
+def calls_in_a_sample(seconds: float, /) -> int:
+    """Return how often a call that takes `seconds` is repeated, so that the clock can tell how long it takes."""
+    return min(_MAX_CALLS, max(1, math.ceil(_SAMPLE_SECONDS / max(seconds, 1e-9))))
 
 
 def _summary(entry: _Entry, entries: dict[tuple[str, int], _Entry], nbytes: int) -> Measurement:
