@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import platform
 import sys
@@ -178,6 +179,19 @@ def test_everyone_takes_part_or_says_why(family: Any) -> None:
         assert all(0 < each.ratio_low <= each.ratio <= each.ratio_high for each in case.measurements)
     assert get_num_threads() == threads
     assert _native.reason_unsupported.__name__ == "reason_unsupported"
+
+
+@pytest.mark.parametrize("size", [0, 1, 6, 9])
+def test_results_are_compared_to_the_last_byte(size: int) -> None:
+    problem = set_up(small_case(FAMILIES[0], "int8", False), Host())
+    problem = dataclasses.replace(problem, expected=np.arange(size, dtype=np.int8))
+    made = problem.expected.copy()
+    assert problem.is_solved_by(made)
+    for place in range(size):
+        made[place] ^= 1
+        assert not problem.is_solved_by(made)
+        made[place] ^= 1
+    assert not problem.is_solved_by(np.append(made, np.int8(0)))
 
 
 def test_several_threads_copy_everything() -> None:

@@ -15,6 +15,7 @@ from xascend import bench
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
+TWICE = "cache", "dram", "tiny"
 
 
 @pytest.fixture
@@ -149,12 +150,15 @@ def test_recording(
     assert len(lines) == ours
     assert lines[0].startswith("nz: ND -> FRACTAL_NZ, int8, 16 x 32: xascend numpy, threads 1: ")
     names = sorted(path.name for path in (tmp_path / "results").iterdir())
-    assert names == ["here-cache.json", "here-dram.json", "here-large.json", "here-tiny.json"]
+    sizes = "cache", "dram", "large", "tiny"
+    assert names == sorted([f"here-{size}.json" for size in sizes] + [f"here-{size}-first.json" for size in TWICE])
     tiny, cache, dram, large = ([bench.SIZES[size]] for size in ("tiny", "cache", "dram", "large"))
     assert measured == [tiny, tiny, cache, cache, dram, dram, large]
     assert (tmp_path / "results" / "here-tiny.json").read_text(encoding="utf-8") == report.to_json()
-    assert (tmp_path / "results" / "here-cache.json").read_text(encoding="utf-8") == faster.to_json()
+    for file, kept in (("cache-first", report), ("cache", faster), ("dram-first", faster), ("large", report)):
+        assert (tmp_path / "results" / f"here-{file}.json").read_text(encoding="utf-8") == kept.to_json()
 
     assert record.measure("there", "cpu", ["dram"]) == 0
     assert measured[-2:] == [dram, dram]
-    assert [path.name for path in (tmp_path / "results").glob("there*")] == ["there-dram.json"]
+    there = sorted(path.name for path in (tmp_path / "results").glob("there*"))
+    assert there == ["there-dram-first.json", "there-dram.json"]
