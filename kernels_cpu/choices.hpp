@@ -9,6 +9,7 @@ constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a firs
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
 constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
+constexpr int64_t tiles_row = 256, tiles_limit = 1 << 13;
 constexpr int64_t direct_source_row = 256, long_unit = 1 << 10, page_bytes = 256;
 #else
 constexpr int64_t near_limit = 1 << 16;   // of one that caches hold: each costs as much as moving some KiB
@@ -16,6 +17,8 @@ constexpr int64_t near_source_row = 1 << 14;
 constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
+constexpr int64_t tiles_row = 1 << 12;    // bytes along the source and the destination of a block whose tiles are streamed
+constexpr int64_t tiles_limit = 1 << 17;
 constexpr int64_t direct_source_row = 1 << 11;  // of one that is streamed without a stage: far along each row
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
 constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
@@ -28,14 +31,16 @@ inline void Job::prepare(bool may_stream) {
     for (int i = 0; i < count; ++i) parts[i].choose_plane();
     if (may_stream) {
         fit_blocks(stage_source_row, stage_row, stage_limit);
-        if (!is_aligned()) fit_long_blocks();
+        if (!is_aligned(line_bytes)) fit_long_blocks();
         streams_ = result_row() >= 2 * line_bytes;
     }
     if (!streams_) {
         fit_blocks(near_source_row, near_row, near_limit);
         staged_ = collides() || pads();
     } else if (is_direct()) {
-        fit_blocks(direct_source_row, direct_row, block_limit);
+        const bool tiles = parts->transposes();
+        fit_blocks(tiles ? tiles_row : direct_source_row, tiles ? tiles_row : direct_row,
+                   tiles ? tiles_limit : block_limit);
     } else {
         staged_ = true;
     }
@@ -103,7 +108,7 @@ inline void Job::choose_order() {
         if (parts->order[i] < shared) order_[n++] = parts->order[i];
     }
     result_row();
-    carries_ = streams_ && staged_ && row_from_ < shared && blocks_along(row_from_) > 1 && !is_aligned();
+    carries_ = streams_ && staged_ && row_from_ < shared && blocks_along(row_from_) > 1 && !is_aligned(line_bytes);
     if (carries_) {
         int* along_row = std::find(order_, order_ + n, row_from_);
         std::rotate(along_row, along_row + 1, order_ + n);
@@ -128,8 +133,10 @@ inline void Job::lay_out_stage() {
 // come from rows that each are a stream of their own, so that all are fetched ahead of time.
 inline bool Job::is_direct() {
     if (parts->unit >= long_unit) return true;
-    if (count > 1 || parts->unit % vector_bytes || !parts->y()) return false;
-    return std::abs(parts->y()->src) >= page_bytes && is_aligned();
+    if (count > 1 || !parts->y()) return false;
+    if (parts->gathers()) return is_aligned(vector_bytes);
+    if (parts->scatters()) return is_aligned(line_bytes);
+    return parts->unit % vector_bytes == 0 && std::abs(parts->y()->src) >= page_bytes && is_aligned(line_bytes);
 }
 
 // Whether padding lies between the elements: in a stage it stays from one block to the next.
@@ -155,11 +162,11 @@ inline int64_t Job::result_row() {
     return row;
 }
 
-// Whether every row of every block is whole cache lines.
-inline bool Job::is_aligned() {
+// Whether every row of every block begins and ends at a multiple of `bytes`.
+inline bool Job::is_aligned(int64_t bytes) {
     int64_t all = reinterpret_cast<std::intptr_t>(dst) | result_row();
     for (int d = 0; d < row_from_; ++d) all |= dim(d).dst;
-    return all % line_bytes == 0;
+    return all % bytes == 0;
 }
 
 }  // namespace xascend

@@ -66,7 +66,7 @@ class Job {
     void lay_out_stage();
     int64_t result_row();
     bool is_direct();
-    bool is_aligned();
+    bool is_aligned(int64_t bytes);
     bool pads() const;
     bool collides() const;
 

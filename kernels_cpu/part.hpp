@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "tiles.hpp"
+#include "streamed_tiles.hpp"
 
 namespace xascend {
 
@@ -69,6 +69,12 @@ class Part {
     bool transposes() const {
         return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit;
     }
+    // Whether tiles can be streamed as they are transposed: to columns that follow each other in the destination,
+    bool gathers() const { return transposes() && is_column(dim[y_], dim[x_].dst); }
+    // or from columns that follow each other in the source, to rows of whole lines.
+    bool scatters() const {
+        return transposes() && is_column(dim[x_], dim[y_].src) && dim[y_].count * unit % line_bytes == 0;
+    }
     Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
 
@@ -82,6 +88,10 @@ class Part {
         }
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && d != z_) around_[around_count_++] = d;
+        }
+        if (streamed && transposes()) {
+            kernel_ = streamed_tiles();
+            return;
         }
         const bool tiles = transposes();
         switch (unit) {
@@ -146,6 +156,21 @@ class Part {
     int around_[max_dims], around_count_ = 0;  // the other dimensions
     bool streamed_ = false, staged_ = false;
     Kernel kernel_ = nullptr;
+
+    // Whether a dimension is a column for which there are kernels, and the next column follows at once.
+    bool is_column(const Dim& along, int64_t apart) const {
+        const int64_t bytes = along.count * unit;
+        return apart == bytes && unit <= 4 && (bytes == line_bytes / 2 || (bytes == line_bytes && unit > 1));
+    }
+    Kernel streamed_tiles() const {
+        const bool gather = gathers();
+        const int64_t column = dim[gather ? y_ : x_].count;
+        if (unit == 1) return gather ? gather_tiles<1, 32> : scatter_tiles<1, 32>;
+        if (unit == 2 && column == 16) return gather ? gather_tiles<2, 16> : scatter_tiles<2, 16>;
+        if (unit == 2) return gather ? gather_tiles<2, 32> : scatter_tiles<2, 32>;
+        if (column == 8) return gather ? gather_tiles<4, 8> : scatter_tiles<4, 8>;
+        return gather ? gather_tiles<4, 16> : scatter_tiles<4, 16>;
+    }
 };
 
 }  // namespace xascend

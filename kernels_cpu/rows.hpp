@@ -9,7 +9,7 @@ using RowsKernel = void (*)(const Columns&, const char* src, int64_t src_row, ch
                             int64_t columns);
 
 // So far ahead the source is fetched; with this much arithmetic, processors do not come to it early enough themselves.
-constexpr int64_t bytes_ahead = 2048;
+constexpr int64_t bytes_ahead = 4096;
 
 // Calls `convert(from, to, column)` for `Count` columns at a time; the last ones go through memory of its own.
 template <int Count, int Bytes, class Convert>

@@ -1,0 +1,79 @@
+"""NC1HWC0 that is streamed tile by tile: every kernel, planes that end in the middle of anything, any address."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from libraries import assert_same_bits, random_bits
+from native.conftest import LIBRARY
+from native.moves import by_numpy, pad_of, plan_of
+
+from xascend import _native, set_num_threads
+from xascend._outputs import empty_aligned
+
+STREAMED = 5 << 20  # bytes of a tensor; the library with small limits streams all of them
+
+KINDS = [("uint8", 32), ("uint16", 16), ("uint16", 32), ("float32", 8), ("float32", 16)]
+kinds = pytest.mark.parametrize(("dtype", "c0"), KINDS)
+# Pixels of a plane: ends of a tile, a line, a strip of two lines, a block; rows of whole lines and others.
+pixels = pytest.mark.parametrize("pixels", [(1, 49), (4, 8), (4, 16), (8, 8), (16, 12), (3, 64), (57, 55), (64, 72)])
+
+
+def tensor(dtype: str, c0: int, pixels: tuple[int, int]) -> np.ndarray:
+    """Return NCHW of whole blocks, and of two of them for each image."""
+    image = 2 * c0 * pixels[0] * pixels[1] * np.dtype(dtype).itemsize
+    return random_bits((2 if LIBRARY else STREAMED // image + 1, 2 * c0, *pixels), dtype)
+
+
+@pytest.fixture(autouse=True, params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> None:
+    set_num_threads(request.param)
+
+
+@kinds
+@pixels
+def test_there_and_back(dtype: str, c0: int, pixels: tuple[int, int]) -> None:
+    x = tensor(dtype, c0, pixels)
+    there = plan_of(x, "NCHW", "NC1HWC0", None, c0)
+    stored = empty_aligned(there.dst_shape, x.dtype)
+    _native.run(there, x, stored, pad_of(x))
+    assert_same_bits(stored, by_numpy(there, x))
+    again = empty_aligned(x.shape, x.dtype)
+    _native.run(plan_of(stored, "NC1HWC0", "NCHW", None), stored, again, pad_of(x))
+    assert_same_bits(again, x)
+
+
+@kinds
+@pytest.mark.parametrize("shift", [1, 16, 32])
+def test_any_address(dtype: str, c0: int, shift: int) -> None:
+    x = tensor(dtype, c0, (7, 16))
+    memory = np.full(x.nbytes + 256, 0xC3, np.uint8)
+    for src, dst in (("NCHW", "NC1HWC0"), ("NC1HWC0", "NCHW")):
+        plan = plan_of(x, src, dst, None, c0 if src == "NCHW" else None)
+        expected = by_numpy(plan, x)
+        start = (-memory.ctypes.data) % 64 + shift
+        out = memory[start : start + x.nbytes].view(x.dtype).reshape(expected.shape)
+        _native.run(plan, x, out, pad_of(x))
+        assert_same_bits(out, expected)
+        assert (memory[:start] == 0xC3).all()
+        assert (memory[start + x.nbytes :] == 0xC3).all()
+        memory[:] = 0xC3
+        x = expected
+
+
+@kinds
+def test_views_of_the_source_and_gaps_of_the_result(dtype: str, c0: int) -> None:
+    x = tensor(dtype, c0, (8, 24))
+    for src, dst in (("NCHW", "NC1HWC0"), ("NC1HWC0", "NCHW")):
+        views = [x[::-1], x[:, ::-1], x[:, :, ::-1]]
+        if src == "NCHW":
+            views.append(np.concatenate([x, x], axis=-1)[..., : x.shape[-1]])
+        for view in views:
+            plan = plan_of(view, src, dst, None, c0 if src == "NCHW" else None)
+            expected = by_numpy(plan, view)
+            big = np.full((*expected.shape[:2], 2 * expected.shape[2], *expected.shape[3:]), 77, x.dtype)
+            out = big[:, :, : expected.shape[2]]
+            _native.run(plan, view, out, pad_of(x))
+            assert_same_bits(np.ascontiguousarray(out), expected)
+            assert (big[:, :, expected.shape[2] :] == 77).all()
+        x = expected
