@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -9,11 +11,18 @@ import pytest
 from gpus import GPUS, Gpu
 from libraries import LIBRARIES, ON_GPU, Library
 
-from xascend import _cuda, quant
+from xascend import _cuda, _native_library, quant
 from xascend._cuda._loader import get_function
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=60)
+hypothesis.settings.register_profile("fuzz", derandomize=True, deadline=None, max_examples=500)
 hypothesis.settings.load_profile("deterministic")
+
+#: A library to test instead of the one in its place: a build with sanitizers, or for another processor.
+LIBRARY = os.environ.get("XASCEND_TEST_LIBRARY", "")
+if LIBRARY:
+    _native_library.load.cache_clear()
+    _native_library._PLACES = (Path(LIBRARY),)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,19 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from native.source_tree import missing
 
 import xascend as xa
 from xascend import _native_library
-
-#: A library to test instead of the one in its place: a build with sanitizers, or for another processor.
-LIBRARY = os.environ.get("XASCEND_TEST_LIBRARY", "")
-if LIBRARY:
-    _native_library.load.cache_clear()
-    _native_library._PLACES = (Path(LIBRARY),)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,8 @@
-"""The kernel tests once more under AddressSanitizer and UndefinedBehaviorSanitizer.
+"""The kernel tests once more under AddressSanitizer and UndefinedBehaviorSanitizer, and a fuzz against the oracles.
 
 The library is built with small limits, so that small arrays go the ways of large ones: streamed stores, staged
-blocks, several threads.
+blocks, several threads. Of what runs kernels, only the sizes past 2**32 in ``test_large.py`` stay out, for their time
+and memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,16 @@ from pathlib import Path
 import pytest
 from native.source_tree import ROOT, SOURCES, in_a_source_tree, missing, need
 
+TESTS = ROOT / "tests"
+KERNELS = ("equality", "memory_access", "threads", "torch", "quantise", "quantise_fixpipe", "instructions")
+# Hypothesis draws what these convert; they compare with loops over elements, which share no code with the library.
+AGAINST_ORACLES = (
+    "test_trans_data_properties.py",
+    "ascendc/test_transdata5hd_properties.py",
+    "ascendc/test_brcb.py",
+    "ascendc/test_fixpipe_layouts.py",
+    "quant/test_requantize.py",
+)
 FLAGS = "-DXASCEND_SMALL_LIMITS=1 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 pytestmark = [
@@ -47,9 +58,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_kernels(environment: dict[str, str]) -> None:
-    names = ("equality", "memory_access", "threads", "quantise", "quantise_fixpipe", "instructions")
-    tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in names]
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
+    """Take about 100 s, of which the tests against oracles take 40."""
+    paths = [*(f"native/test_{name}.py" for name in KERNELS), *AGAINST_ORACLES]
+    options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "fuzz"]
+    command = [sys.executable, "-m", "pytest", *options, *(str(TESTS / path) for path in paths)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert " passed" in done.stdout
