@@ -8,11 +8,18 @@ size, which takes about 20 minutes, are measured twice. The second pass counts; 
 fifth between the passes are told, and the exit status is then 1, because such results are better measured again.
 
 ``python benchmarks/record.py tables`` only writes the tables; with ``--check`` it only tells which differ. A document
-says where a table belongs, from which file it comes and, optionally, which element types of the source it shows; what
-stands between the two comments is replaced:
+says where a table belongs and what it comes from: one file, optionally with the element types of the source that are
+shown, or all files of a machine. What stands between the two comments is replaced:
 
     <!-- bench: cpu-dram.json float16 int32 -->
     <!-- /bench -->
+    <!-- aims: cpu -->
+    <!-- /aims -->
+    <!-- ahead: cpu -->
+    <!-- /ahead -->
+
+``aims`` holds the results against what is aimed at (`targets.py`), ``ahead`` tells which contenders are faster than
+ours, and ``python benchmarks/record.py misses cpu`` prints each such case in a line.
 """
 
 from __future__ import annotations
@@ -20,9 +27,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from targets import Results, ahead_table, aims_table, misses
 
 from xascend import bench
 
@@ -47,7 +56,8 @@ SIZES = {
     "dram": Recorded(),
     "large": Recorded(("int8", "float16", "float32"), 4, 1),
 }
-_TABLE = re.compile(r"^<!-- bench: (\S+\.json)((?: \w+)*) -->\n(.*?)^<!-- /bench -->$", re.MULTILINE | re.DOTALL)
+_TABLE = re.compile(r"^<!-- (bench|aims|ahead): (\S+)((?: \w+)*) -->\n(.*?)^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
+_BEGIN = re.compile(r"<!-- (?:bench|aims|ahead):")
 
 
 def measure(name: str, device: str, sizes: Iterable[str] = SIZES) -> int:
@@ -84,24 +94,28 @@ def differences(first: bench.Report, second: bench.Report) -> Iterator[str]:
 
 def documents() -> list[Path]:
     """Return the documents that may have tables."""
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    return sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *RESULTS.glob("*.md")})
 
 
 def sources(text: str) -> list[str]:
-    """Return the files that the tables of a document come from."""
-    return [match[1] for match in _TABLE.finditer(text)]
+    """Return the files, or the first words of their names, that the tables of a document come from."""
+    return [match[2] for match in _TABLE.finditer(text)]
 
 
 def rewritten(text: str, results: Path) -> str:
     """Return a document with every table made anew; FileNotFoundError where a result is missing."""
 
     def table(match: re.Match[str]) -> str:
-        report = bench.Report.from_json((results / match[1]).read_text(encoding="utf-8"))
-        made = bench.markdown_table(report, match[2].split())
-        return f"<!-- bench: {match[1]}{match[2]} -->\n\n{made}\n\n<!-- /bench -->"
+        kind, name, types = match.group(1, 2, 3)
+        if kind == "bench":
+            report = bench.Report.from_json((results / name).read_text(encoding="utf-8"))
+            made = bench.markdown_table(report, types.split())
+        else:
+            made = {"aims": aims_table, "ahead": ahead_table}[kind](Results.read(results, name))
+        return f"<!-- {kind}: {name}{types} -->\n\n{made}\n\n<!-- /{kind} -->"
 
-    if text.count("<!-- bench:") != len(sources(text)):
-        raise ValueError("a line `<!-- bench: FILE.json TYPES -->` is not closed by a line `<!-- /bench -->`")
+    if len(_BEGIN.findall(text)) != len(sources(text)):
+        raise ValueError("a line such as `<!-- bench: FILE.json TYPES -->` is not closed by a line `<!-- /bench -->`")
     return _TABLE.sub(table, text)
 
 
@@ -120,8 +134,8 @@ def write_tables(*, check: bool) -> int:
     return int(check and bool(differing))
 
 
-def main() -> int:
-    """Do what the command line says."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say, by default those of the command line."""
     parser = argparse.ArgumentParser(description="Results on record, and the tables that come from them.")
     commands = parser.add_subparsers(dest="command", required=True)
     measuring = commands.add_parser("measure", help="measure this machine and write the tables")
@@ -130,9 +144,14 @@ def main() -> int:
     measuring.add_argument("--size", action="append", choices=SIZES, help="measure only this; may be repeated")
     tables = commands.add_parser("tables", help="write the tables from the results")
     tables.add_argument("--check", action="store_true", help="write nothing, tell what differs")
-    chosen = parser.parse_args()
+    missing = commands.add_parser("misses", help="print each case that misses an aim, or is behind a contender")
+    missing.add_argument("name", help="what the files begin with, for instance cpu")
+    chosen = parser.parse_args(arguments)
     if chosen.command == "tables":
         return write_tables(check=chosen.check)
+    if chosen.command == "misses":
+        print(*misses(Results.read(RESULTS, chosen.name)), sep="\n")
+        return 0
     return measure(chosen.name, chosen.device, chosen.size or SIZES)
 
 
