@@ -87,16 +87,6 @@ def test_explain_a_gradient() -> None:
         assert xa.explain(x, "ND", "NZ").executor == "native"
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (20, 28), (300, 500)])
-@pytest.mark.parametrize("dtype", ["uint8", "float16", ">f4", "complex128"])
-def test_results_begin_at_a_cache_line(shape: tuple[int, ...], dtype: str) -> None:
-    y = xa.nd_to_nz(np.zeros(shape, dtype))
-    assert y.__array_interface__["data"][0] % 64 == 0
-    assert y.flags.c_contiguous
-    assert y.flags.writeable
-    assert y.dtype == np.dtype(dtype)
-
-
 @pytest.mark.usefixtures("fresh_load")
 def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XASCEND_DISABLE_NATIVE", "1")
