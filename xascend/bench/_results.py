@@ -123,6 +123,11 @@ class Report:
     machine: Mapping[str, str]
     cases: tuple[CaseResult, ...]
 
+    @property
+    def in_caches(self) -> str:
+        """What follows some of the cases, for instance ``(in L2), (in L3)``; nothing where no cache holds one."""
+        return ",".join(sorted({case.in_cache for case in self.cases if case.cache})).strip()
+
     def to_json(self) -> str:
         """Return the report as JSON, one measurement a line, with 4 digits of what was measured."""
         cases = []

@@ -129,16 +129,12 @@ def _origin(report: Report) -> str:
     if report.device != "cpu":
         place = f"{report.device} ({place})"
     versions = ", ".join(f"{name} {machine[name]}" for name in ("numpy", "torch", "oneDNN") if name in machine)
+    told = f" {report.in_caches}: source and result fit into that cache together." if report.in_caches else ""
     return (
         f"Measured on {report.date}: {place}; {versions}. Speed as a multiple of a plain copy of as many bytes with as "
         f"many threads, taken within each of {report.rounds} rounds, median; without `out`, of a copy into new memory "
-        f"by one thread.{_in_caches(report)}"
+        f"by one thread.{told}"
     )
-
-
-def _in_caches(report: Report) -> str:
-    names = ",".join(sorted({case.in_cache for case in report.cases if case.cache}))
-    return f"{names}: source and result fit into that cache together." if names else ""
 
 
 def _ratio(value: float) -> str:

@@ -23,7 +23,6 @@ _NOTE = (
     "many threads, taken within each round; the median, and the quartiles between which half of the rounds lie. "
     "Memory: the most that a call holds beside input and `out`. First call: with all that is made in it once."
 )
-_IN_CACHE = "(in L3): that cache of the machine holds source and result together; memory is hardly measured then."
 
 Progress = Callable[[int, int, str], None]
 
@@ -105,8 +104,9 @@ def _print(report: Report) -> None:
         console.print(f"{name}: {value}", markup=False)
     console.print(*terminal_tables(report))
     console.print(_NOTE, markup=False)
-    if any(case.cache for case in report.cases):
-        console.print(_IN_CACHE, markup=False)
+    if report.in_caches:
+        told = "that cache holds source and result together, so that its speed is measured rather than that of memory."
+        console.print(f"{report.in_caches}: {told}", markup=False)
     skipped = {f"without {name}: {reason}": None for case in report.cases for name, reason in case.skipped.items()}
     for line in skipped:
         console.print(line, markup=False)
