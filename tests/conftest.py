@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import hypothesis
 import pytest
 from gpus import GPUS, Gpu
 from libraries import LIBRARIES, ON_GPU, Library
+from native.source_tree import LIBRARY
 
 from xascend import _cuda, _native_library, quant
 from xascend._cuda._loader import get_function
@@ -18,8 +18,6 @@ hypothesis.settings.register_profile("deterministic", derandomize=True, deadline
 hypothesis.settings.register_profile("fuzz", derandomize=True, deadline=None, max_examples=500)
 hypothesis.settings.load_profile("deterministic")
 
-#: A library to test instead of the one in its place: a build with sanitizers, or for another processor.
-LIBRARY = os.environ.get("XASCEND_TEST_LIBRARY", "")
 if LIBRARY:
     _native_library.load.cache_clear()
     _native_library._PLACES = (Path(LIBRARY),)

@@ -1,4 +1,4 @@
-"""The sources of the native library beside the package, and what is needed to compile them."""
+"""The library under test, its sources beside the package, and what is needed to compile them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ import xascend as xa
 
 ROOT = Path(xa.__file__).parent.parent
 SOURCES = ROOT / "kernels_cpu"
+
+#: A library to test instead of the one in its place: a build with sanitizers and small limits.
+LIBRARY = os.environ.get("XASCEND_TEST_LIBRARY", "")
 
 in_a_source_tree = pytest.mark.skipif(
     not SOURCES.is_dir(), reason="no kernels_cpu beside the package: not a source tree"

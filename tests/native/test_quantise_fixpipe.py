@@ -14,6 +14,7 @@ from native.guards import guarded, guarded_copy
 from native.quantisers import BELOW_ZERO, rule_of
 from native.quantisers import KINDS as QUANTISER_KINDS
 
+import xascend as xa
 from xascend import ascendc
 from xascend.ascendc import _fixpipe_moves
 from xascend.ascendc._fixpipe_layouts import Box, Layout
@@ -132,9 +133,10 @@ def strides_of(counts: tuple[int, ...], order: list[int], gaps: list[int]) -> An
     seed=st.integers(0, 99),
     offsets=st.sampled_from([(0, 0), (2, 3)]),
     end=st.sampled_from(["first", "last"]),
+    threads=st.sampled_from([1, 3, 16]),
 )
 def test_any_box_and_nothing_past_its_ends(
-    counts, source_order, order, gaps, kind, below_zero, seed, offsets, end
+    counts, source_order, order, gaps, kind, below_zero, seed, offsets, end, threads
 ) -> None:
     src = strides_of(counts, [*source_order, 4], gaps[:5])
     dst = strides_of(counts, order, gaps[5:])
@@ -144,6 +146,7 @@ def test_any_box_and_nothing_past_its_ends(
     by_numpy = random_bits((box.dst_reach,), kind[2], seed + 1)
     by_native = guarded(by_numpy.shape, by_numpy.dtype, end)
     by_native[...] = by_numpy
+    xa.set_num_threads(threads)
     _native.quantise_boxes(guarded_copy(x, end), by_native, rule, [box])
     _fixpipe_moves.run_boxes(by_numpy, x, Layout((box,), 1, (1, 0), (1, 0)), rule)
     assert_same_bits(by_native, by_numpy)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from native.source_tree import ROOT, SOURCES, in_a_source_tree, missing, need
+from native.source_tree import LIBRARY, ROOT, SOURCES, in_a_source_tree, missing, need
 
 TESTS = ROOT / "tests"
 KERNELS = ("equality", "memory_access", "threads", "torch", "quantise", "quantise_fixpipe", "instructions")
@@ -29,7 +29,7 @@ FLAGS = "-DXASCEND_SMALL_LIMITS=1 -g -O1 -fsanitize=address,undefined -fno-sanit
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(os.environ.get("XASCEND_TEST_LIBRARY")), reason="this is the run under sanitizers"),
+    pytest.mark.skipif(bool(LIBRARY), reason="this is the run under sanitizers"),
     pytest.mark.skipif(sys.platform != "linux", reason="what is preloaded here are libraries of Linux"),
     in_a_source_tree,
 ]

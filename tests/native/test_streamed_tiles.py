@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from libraries import assert_same_bits, random_bits
-from native.conftest import LIBRARY
 from native.moves import by_numpy, pad_of, plan_of
+from native.source_tree import LIBRARY
 
 from xascend import _native, set_num_threads
 from xascend._outputs import empty_aligned
