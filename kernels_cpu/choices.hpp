@@ -21,7 +21,6 @@ constexpr int64_t tiles_row = 1 << 12;    // bytes along the source and the dest
 constexpr int64_t tiles_limit = 1 << 17;
 constexpr int64_t direct_source_row = 1 << 11;  // of one that is streamed without a stage: far along each row
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
-constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 #endif
 constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
 constexpr int64_t direct_row = 1 << 7;    // of one without a stage: few rows of the source at a time
@@ -38,7 +37,7 @@ inline void Job::prepare(bool may_stream) {
         fit_blocks(near_source_row, near_row, near_limit);
         staged_ = collides() || pads();
     } else if (is_direct()) {
-        const bool tiles = parts->transposes();
+        const bool tiles = parts->gathers() || parts->scatters();
         fit_blocks(tiles ? tiles_row : direct_source_row, tiles ? tiles_row : direct_row,
                    tiles ? tiles_limit : block_limit);
     } else {

@@ -29,6 +29,7 @@ inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size
     return false;
 }
 
+constexpr int64_t page_bytes = 1 << 12;  // what a prefetcher keeps within
 constexpr int64_t rows_ahead = 6;        // how early rows are fetched that no prefetcher follows,
 constexpr int64_t streamed_ahead = 512;  // and how many bytes early those that are streamed
 
@@ -73,7 +74,11 @@ class Part {
     bool gathers() const { return transposes() && is_column(dim[y_], dim[x_].dst); }
     // or from columns that follow each other in the source, to rows of whole lines.
     bool scatters() const {
-        return transposes() && is_column(dim[x_], dim[y_].src) && dim[y_].count * unit % line_bytes == 0;
+        if (x_ < 0 || y_ < 0 || dim[x_].src != unit || dim[y_].dst != unit) return false;
+        if (dim[y_].count * unit % line_bytes != 0) return false;
+        if (unit < vector_bytes) return is_column(dim[x_], dim[y_].src);
+        return unit <= line_bytes && unit % vector_bytes == 0 && dim[x_].count <= strip_rows &&
+               dim[y_].src == dim[x_].count * unit && dim[y_].src < page_bytes;
     }
     Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
@@ -89,7 +94,7 @@ class Part {
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && d != z_) around_[around_count_++] = d;
         }
-        if (streamed && transposes()) {
+        if (streamed && (gathers() || scatters())) {
             kernel_ = streamed_tiles();
             return;
         }
@@ -163,6 +168,7 @@ class Part {
         return apart == bytes && unit <= 4 && (bytes == line_bytes / 2 || (bytes == line_bytes && unit > 1));
     }
     Kernel streamed_tiles() const {
+        if (unit >= vector_bytes) return unit == 16 ? scatter_runs<16> : unit == 32 ? scatter_runs<32> : scatter_runs<64>;
         const bool gather = gathers();
         const int64_t column = dim[gather ? y_ : x_].count;
         if (unit == 1) return gather ? gather_tiles<1, 32> : scatter_tiles<1, 32>;

@@ -1,5 +1,6 @@
 // Tiles that are streamed as soon as they are transposed, so that reads, transposing and writes overlap: nothing but
-// registers, or a few lines, lies between source and destination.
+// registers, or a few lines, lies between source and destination. Elements are transposed in registers; longer units lie
+// in strips as they are.
 #pragma once
 
 #include "tiles.hpp"
@@ -9,6 +10,7 @@ namespace xascend {
 constexpr int64_t gathered_ahead = 256;    // bytes: how early the rows of tiles are fetched that are gathered,
 constexpr int64_t scattered_ahead = 1024;  // and the source of those that are scattered
 constexpr int64_t strip_bytes = 2 * line_bytes;
+constexpr int64_t strip_rows = 64;
 
 // ---- gathering: whole columns of the source follow each other in the destination ----
 
@@ -60,13 +62,17 @@ void gather_tiles(Plane p, const char* src, char* dst) {
 // ---- scattering: columns of the source, which are short and follow each other, become long rows ----
 
 // A strip of all rows: put together, and streamed line by line while the next one is put together.
-template <int Rows>
 struct Strip {
-    alignas(line_bytes) char memory[Rows * strip_bytes];
+    alignas(line_bytes) char memory[strip_rows * strip_bytes];
     char* to = nullptr;
     int64_t bytes = 0;  // of a row
     int64_t lines = 0;  // to be streamed, counted as if rows had all `strip_bytes`
 
+    void complete(char* first, int64_t row_bytes, int64_t rows) {
+        to = first;
+        bytes = row_bytes;
+        lines = rows * lines_per_row;
+    }
     void stream_lines(int64_t apart, int64_t first, int64_t last) const {
         for (int64_t line = first; line < last; ++line) {
             const int64_t row = line / lines_per_row, at = line % lines_per_row * line_bytes;
@@ -91,12 +97,12 @@ void scatter_tiles(Plane p, const char* src, char* dst) {
     constexpr int lines = side / 4;  // that a tile reads, and that it makes
     const int64_t row_bytes = p.count_y * Unit;
     constexpr int64_t src_y = Columns * Unit;
-    Strip<Columns> pair[2];
+    Strip pair[2];
     int turn = 0;
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
         const char* from = src;
         for (int64_t at = 0; at < row_bytes; at += strip_bytes) {
-            Strip<Columns> &strip = pair[turn], &before = pair[turn ^= 1];
+            Strip &strip = pair[turn], &before = pair[turn ^= 1];
             const int64_t bytes = std::min(strip_bytes, row_bytes - at), streamed = before.lines;
             const char* soon = from + scattered_ahead;
             int64_t line = 0;
@@ -113,12 +119,43 @@ void scatter_tiles(Plane p, const char* src, char* dst) {
             }
             before.stream_lines(p.dst_x, line, streamed);
             before.lines = 0;
-            strip.to = dst + at;
-            strip.bytes = bytes;
-            strip.lines = Columns * (strip_bytes / line_bytes);
+            strip.complete(dst + at, bytes, Columns);
         }
     }
-    const Strip<Columns>& last = pair[turn ^ 1];
+    const Strip& last = pair[turn ^ 1];
+    last.stream_lines(p.dst_x, 0, last.lines);
+}
+
+// The same for units that are longer than an element, with any number of columns up to `strip_rows` that follow each
+// other in the source.
+template <int Unit>
+void scatter_runs(Plane p, const char* src, char* dst) {
+    constexpr int64_t per_line = line_bytes / Unit;
+    const int64_t row_bytes = p.count_y * Unit;
+    const int64_t ahead = (scattered_ahead + p.src_y - 1) / p.src_y * p.src_y;
+    Strip pair[2];
+    int turn = 0;
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        const char* from = src;
+        for (int64_t at = 0; at < row_bytes; at += strip_bytes) {
+            Strip &strip = pair[turn], &before = pair[turn ^= 1];
+            const int64_t bytes = std::min(strip_bytes, row_bytes - at), streamed = before.lines;
+            int64_t line = 0;
+            for (char* to = strip.memory; to < strip.memory + bytes; to += Unit, from += p.src_y) {
+                int64_t x = 0;
+                for (; x + per_line <= p.count_x; x += per_line, ++line) {
+                    __builtin_prefetch(from + x * Unit + ahead);
+                    for (int64_t i = x; i < x + per_line; ++i) std::memcpy(to + i * strip_bytes, from + i * Unit, Unit);
+                    if (line < streamed) before.stream_lines(p.dst_x, line, line + 1);
+                }
+                for (; x < p.count_x; ++x) std::memcpy(to + x * strip_bytes, from + x * Unit, Unit);
+            }
+            before.stream_lines(p.dst_x, line, streamed);
+            before.lines = 0;
+            strip.complete(dst + at, bytes, p.count_x);
+        }
+    }
+    const Strip& last = pair[turn ^ 1];
     last.stream_lines(p.dst_x, 0, last.lines);
 }
 

@@ -16,7 +16,16 @@ import pytest
 from native.source_tree import LIBRARY, ROOT, SOURCES, in_a_source_tree, missing, need
 
 TESTS = ROOT / "tests"
-KERNELS = ("equality", "memory_access", "threads", "torch", "quantise", "quantise_fixpipe", "instructions")
+KERNELS = (
+    "equality",
+    "memory_access",
+    "streamed_tiles",
+    "threads",
+    "torch",
+    "quantise",
+    "quantise_fixpipe",
+    "instructions",
+)
 # Hypothesis draws what these convert; they compare with loops over elements, which share no code with the library.
 AGAINST_ORACLES = (
     "test_trans_data_properties.py",
