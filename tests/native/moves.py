@@ -7,7 +7,9 @@ from typing import Any
 import array_api_compat.numpy as xp
 import numpy as np
 from libraries import assert_same_bits
+from native.guards import guarded, guarded_copy
 
+import xascend as xa
 from xascend import _agnostic, _native, _numpy
 from xascend._outputs import empty_aligned
 from xascend._plan import Plan, make_plan
@@ -51,3 +53,14 @@ def convert(x: np.ndarray, src: str, dst: str, shape: tuple[int, ...] | None = N
     made = by_native(plan, x)
     assert_same_bits(made, by_numpy(plan, x))
     return made
+
+
+def check_ends(x: np.ndarray, plan: Plan, end: str, *threads: int) -> np.ndarray:
+    """Convert beside pages that must not be touched; unlike bytes around an array, they tell of reads as well."""
+    expected = by_numpy(plan, x)
+    for number in threads:
+        xa.set_num_threads(number)
+        out = guarded(plan.dst_shape, x.dtype, end)
+        _native.run(plan, guarded_copy(x, end), out, pad_of(x))
+        assert_same_bits(out, expected)
+    return expected

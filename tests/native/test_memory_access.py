@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libraries import assert_same_bits, counting, random_bits
 from native.guards import each_end, guarded, guarded_copy
-from native.moves import DTYPES, by_numpy, pad_of, plan_of
+from native.moves import DTYPES, by_numpy, check_ends, pad_of, plan_of
 from native.test_equality import past_the_caches
 from numpy.lib.stride_tricks import as_strided
 
-import xascend as xa
 from xascend import _native
 from xascend._outputs import empty_aligned
 from xascend._plan import Plan
@@ -87,17 +86,6 @@ def test_any_address_and_nothing_written_beside(
     assert (memory[: 64 + shift] == 0xC3).all()
     assert (memory[64 + shift + expected.nbytes :] == 0xC3).all()
     assert_same_bits(source, x)
-
-
-def check_ends(x: np.ndarray, plan: Plan, end: str, *threads: int) -> np.ndarray:
-    """Convert beside pages that must not be touched; unlike bytes around an array, they tell of reads as well."""
-    expected = by_numpy(plan, x)
-    for number in threads:
-        xa.set_num_threads(number)
-        out = guarded(plan.dst_shape, x.dtype, end)
-        _native.run(plan, guarded_copy(x, end), out, pad_of(x))
-        assert_same_bits(out, expected)
-    return expected
 
 
 @samples

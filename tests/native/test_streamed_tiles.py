@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from libraries import assert_same_bits, random_bits
-from native.moves import by_numpy, pad_of, plan_of
+from native.guards import each_end
+from native.moves import by_numpy, check_ends, pad_of, plan_of
 from native.source_tree import LIBRARY
 
 from xascend import _native, set_num_threads
-from xascend._outputs import empty_aligned
 
 STREAMED = 5 << 20  # bytes of a tensor; the library with small limits streams all of them
 
@@ -25,22 +25,18 @@ def tensor(dtype: str, c0: int, pixels: tuple[int, int]) -> np.ndarray:
     return random_bits((2 if LIBRARY else STREAMED // image + 1, 2 * c0, *pixels), dtype)
 
 
-@pytest.fixture(autouse=True, params=[1, 3])
+@pytest.fixture(params=[1, 3])
 def threads(request: pytest.FixtureRequest) -> None:
     set_num_threads(request.param)
 
 
 @kinds
 @pixels
-def test_there_and_back(dtype: str, c0: int, pixels: tuple[int, int]) -> None:
+@each_end
+def test_there_and_back_and_nothing_past_the_ends(dtype: str, c0: int, pixels: tuple[int, int], end: str) -> None:
     x = tensor(dtype, c0, pixels)
-    there = plan_of(x, "NCHW", "NC1HWC0", None, c0)
-    stored = empty_aligned(there.dst_shape, x.dtype)
-    _native.run(there, x, stored, pad_of(x))
-    assert_same_bits(stored, by_numpy(there, x))
-    again = empty_aligned(x.shape, x.dtype)
-    _native.run(plan_of(stored, "NC1HWC0", "NCHW", None), stored, again, pad_of(x))
-    assert_same_bits(again, x)
+    stored = check_ends(x, plan_of(x, "NCHW", "NC1HWC0", None, c0), end, 1, 3)
+    assert_same_bits(check_ends(stored, plan_of(stored, "NC1HWC0", "NCHW", None), end, 1, 3), x)
 
 
 @pytest.mark.parametrize(("dtype", "c0"), [("uint8", 16), ("uint8", 32), ("uint16", 16), ("float32", 16)])
@@ -56,6 +52,7 @@ def test_runs_that_stay_together(dtype: str, c0: int, blocks: int, pixels: tuple
 
 
 @kinds
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("shift", [1, 16, 32])
 def test_any_address(dtype: str, c0: int, shift: int) -> None:
     x = tensor(dtype, c0, (7, 16))
@@ -74,6 +71,7 @@ def test_any_address(dtype: str, c0: int, shift: int) -> None:
 
 
 @kinds
+@pytest.mark.usefixtures("threads")
 def test_views_of_the_source_and_gaps_of_the_result(dtype: str, c0: int) -> None:
     x = tensor(dtype, c0, (8, 24))
     for src, dst in (("NCHW", "NC1HWC0"), ("NC1HWC0", "NCHW")):
