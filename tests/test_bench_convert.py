@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from scripts import load_script
 
 from xascend.bench._cases import FAMILIES, SIZES
 
@@ -16,11 +16,7 @@ FILE = Path(__file__).parent.parent / "benchmarks" / "bench_convert.py"
 def groups_made(*, disabled: bool, keyword: str) -> set[str]:
     """Return the groups, FAMILY-TYPE-SIZE-DIRECTION, of the tests that pytest would make with these options."""
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed")
-    spec = importlib.util.spec_from_file_location("bench_convert", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_script(FILE)
     made: list[str] = []
     module.pytest_generate_tests(
         SimpleNamespace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import platform
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import load_script
 
 from xascend import bench
 
@@ -20,14 +20,9 @@ TWICE = "cache", "dram", "tiny"
 
 @pytest.fixture
 def record(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the script as a module of its own, whose names a test may change."""
+    """Return the script as a module, whose names a test may change."""
     monkeypatch.syspath_prepend(BENCHMARKS)  # as where Python runs it
-    spec = importlib.util.spec_from_file_location("record", BENCHMARKS / "record.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(BENCHMARKS / "record.py")
 
 
 @pytest.fixture(scope="module")

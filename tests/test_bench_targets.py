@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import load_script
 
 from xascend import bench
 from xascend._dtypes import numpy_dtype
@@ -18,12 +18,7 @@ RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
 
 @pytest.fixture(scope="module")
 def targets() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("targets", BENCHMARKS / "targets.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(BENCHMARKS / "targets.py")
 
 
 def case(

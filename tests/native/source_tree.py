@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import pytest
+from scripts import load_script
 
 import xascend as xa
 
@@ -28,12 +28,7 @@ in_a_source_tree = pytest.mark.skipif(
 @functools.cache
 def builder() -> ModuleType:
     """Return ``kernels_cpu/build.py`` as a module."""
-    spec = importlib.util.spec_from_file_location("kernels_cpu_build", SOURCES / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(SOURCES / "build.py")
 
 
 def need(*tools: str) -> None:
