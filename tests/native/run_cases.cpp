@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "guarded_memory.hpp"
+
 extern "C" int xascend_convert(const std::int64_t* program, const void* src, void* dst, const void* item, int threads);
 
 static bool read(std::FILE* file, void* to, std::size_t bytes) { return std::fread(to, 1, bytes, file) == bytes; }
@@ -22,7 +24,8 @@ int main(int, char** arguments) {
         const auto words = static_cast<std::size_t>(head[0]), src_bytes = static_cast<std::size_t>(head[1]),
                    dst_bytes = static_cast<std::size_t>(head[2]), offset = static_cast<std::size_t>(head[4]);
         std::vector<std::int64_t> program(words);
-        std::vector<char> src(src_bytes), expected(dst_bytes);
+        std::vector<char> expected(dst_bytes);
+        const GuardedMemory src(src_bytes);
         char item[16];
         if (!read(file, program.data(), 8 * words) || !read(file, item, 16) || !read(file, src.data(), src_bytes) ||
             !read(file, expected.data(), dst_bytes)) {

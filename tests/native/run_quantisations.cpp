@@ -8,12 +8,12 @@
 #include <cstring>
 #include <vector>
 
+#include "guarded_memory.hpp"
+
 extern "C" int xascend_quantise(const std::int64_t* program, const void* src, void* dst, const void* tables,
                                 int threads);
 
-static bool read(std::FILE* file, std::vector<char>& bytes) {
-    return std::fread(bytes.data(), 1, bytes.size(), file) == bytes.size();
-}
+static bool read(std::FILE* file, char* to, std::size_t bytes) { return std::fread(to, 1, bytes, file) == bytes; }
 
 int main(int, char** arguments) {
     std::FILE* file = std::fopen(arguments[1], "rb");
@@ -23,14 +23,16 @@ int main(int, char** arguments) {
     while (std::fread(head, sizeof head, 1, file) == 1) {
         const auto size = [&](int i) { return static_cast<std::size_t>(head[i]); };
         std::vector<std::int64_t> program(size(0));
-        std::vector<char> tables(size(1)), src(size(2)), dst(size(3)), expected(size(3));
+        std::vector<char> expected(size(3));
+        const GuardedMemory tables(size(1)), src(size(2)), dst(size(3));
         if (std::fread(program.data(), sizeof program[0], program.size(), file) != program.size() ||
-            !read(file, tables) || !read(file, src) || !read(file, dst) || !read(file, expected)) {
+            !read(file, tables.data(), size(1)) || !read(file, src.data(), size(2)) ||
+            !read(file, dst.data(), size(3)) || !read(file, expected.data(), size(3))) {
             return 2;
         }
         const int status = xascend_quantise(program.data(), src.data(), dst.data(), tables.data(),
                                             static_cast<int>(head[4]));
-        if (status != 0 || dst != expected) {
+        if (status != 0 || std::memcmp(dst.data(), expected.data(), size(3))) {
             std::printf("case %d differs\n", cases);
             return 1;
         }
