@@ -60,6 +60,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_kernels(environment: dict[str, str]) -> None:
     """Take about 100 s, of which the tests against oracles take 40."""
     options = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "fuzz"]
+    options += ["--capture=sys"]  # what sanitizers say as they end the process is not kept by pytest then
     options += [f"--ignore-glob=*/{name}" for name in LEFT_OUT]
     command = [sys.executable, "-m", "pytest", *options, str(HERE), *(str(HERE.parent / x) for x in AGAINST_ORACLES)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from libraries import assert_same_bits, random_bits
-from native.guards import each_end
+from native.guards import each_end, guarded
 from native.moves import by_numpy, check_ends, pad_of, plan_of
 from native.source_tree import LIBRARY
 
@@ -46,6 +46,22 @@ def test_runs_that_stay_together(dtype: str, c0: int, blocks: int, pixels: tuple
     image = blocks * c0 * pixels[0] * pixels[1] * np.dtype(dtype).itemsize
     x = random_bits((2 if LIBRARY else STREAMED // image + 1, *pixels, blocks * c0), dtype)
     check_ends(x, plan_of(x, "NHWC", "NC1HWC0", None, c0), end, 1, 3)
+
+
+@kinds
+@pytest.mark.parametrize(("channels", "end"), [(slice(-1), "first"), (slice(1, None), "last")])
+def test_columns_that_lack_a_channel(dtype: str, c0: int, channels: slice, end: str) -> None:
+    """Whole columns would end past the last channel of the last one, where there is no memory."""
+    image = 6000 * c0 * np.dtype(dtype).itemsize
+    columns = guarded((2 if LIBRARY else STREAMED // image + 1, 60, 100, c0), np.dtype(dtype), end)
+    columns[...] = random_bits(columns.shape, dtype)
+    x = columns[..., channels]
+    for threads in (1, 3):
+        set_num_threads(threads)
+        plan = plan_of(x, "NHWC", "NCHW", None)
+        out = guarded(plan.dst_shape, x.dtype, end)
+        _native.run(plan, x, out, pad_of(x))
+        assert_same_bits(out, by_numpy(plan, x))
 
 
 @kinds
