@@ -9,7 +9,7 @@ constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a firs
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
 constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
-constexpr int64_t tiles_row = 256, tiles_limit = 1 << 13;
+constexpr int64_t gathered_row = 256, gathered_limit = 1 << 13, scattered_row = 256, scattered_limit = 512;
 constexpr int64_t direct_source_row = 256, long_unit = 1 << 10, page_bytes = 256;
 #else
 constexpr int64_t near_limit = 1 << 16;   // of one that caches hold: each costs as much as moving some KiB
@@ -17,10 +17,13 @@ constexpr int64_t near_source_row = 1 << 14;
 constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
 constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
 constexpr int64_t stage_source_row = 1 << 10;
-constexpr int64_t tiles_row = 1 << 12;    // bytes along the source and the destination of a block whose tiles are streamed
-constexpr int64_t tiles_limit = 1 << 17;
+constexpr int64_t gathered_limit = 1 << 17;  // of one whose tiles are gathered,
+constexpr int64_t gathered_row = 1 << 12;    // along its rows,
+constexpr int64_t scattered_limit = 1 << 14;  // and along those of one whose tiles are scattered,
+constexpr int64_t scattered_row = 1 << 11;    // which have ends in the middle of lines only where they are so long
 constexpr int64_t direct_source_row = 1 << 11;  // of one that is streamed without a stage: far along each row
 constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
+constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
 #endif
 constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
 constexpr int64_t direct_row = 1 << 7;    // of one without a stage: few rows of the source at a time
@@ -33,24 +36,43 @@ inline void Job::prepare(bool may_stream) {
         if (!is_aligned(line_bytes)) fit_long_blocks();
         streams_ = result_row() >= 2 * line_bytes;
     }
-    if (!streams_) {
-        fit_blocks(near_source_row, near_row, near_limit);
-        staged_ = collides() || pads();
-    } else if (is_direct()) {
-        const bool tiles = parts->gathers() || parts->scatters();
-        fit_blocks(tiles ? tiles_row : direct_source_row, tiles ? tiles_row : direct_row,
-                   tiles ? tiles_limit : block_limit);
-    } else {
-        staged_ = true;
-    }
+    const Stores stores = streams_ ? streamed_stores() : usual_stores(may_stream);
+    staged_ = stores == Stores::staged;
+    if (stores == Stores::streamed) fit_blocks(direct_source_row, direct_row, block_limit);
+    if (stores == Stores::gathered) fit_blocks(gathered_row, gathered_row, gathered_limit);
+    if (stores == Stores::scattered) fit_plane(strip_rows * parts->unit, scattered_limit);
+    if (stores == Stores::joined) fit_plane(scattered_limit, joined_bytes);
     choose_order();
     if (staged_) lay_out_stage();
     for (int i = 0; i < count; ++i) {
         for (int d = 0; d < parts[i].dims; ++d) {
             parts[i].dim[d].block = d < shared ? dim(d).block : parts[i].dim[d].count;
         }
-        parts[i].choose_kernel(streams_ && !staged_, staged_);
+        parts[i].choose_kernel(stores);
     }
+}
+
+// How a job is carried out whose results caches hold, or whose rows are short.
+inline Stores Job::usual_stores(bool may_stream) {
+    fit_blocks(near_source_row, near_row, near_limit);
+    if (collides() || pads()) return Stores::staged;
+    return may_stream && count == 1 && parts->is_lone() ? Stores::lone : Stores::usual;
+}
+
+// How a job is streamed. It needs no stage where its units are long, where they are whole vectors that fill lines at
+// once and come from rows that each are a stream of their own, so that all are fetched ahead of time, and where there is
+// a kernel for its shape.
+inline Stores Job::streamed_stores() {
+    if (parts->unit >= long_unit) return Stores::streamed;
+    if (count > 1 || shared < parts->dims || !parts->y()) return Stores::staged;
+    const Dim& y = *parts->y();
+    const bool whole_lines = is_aligned(line_bytes), apart = std::abs(y.src) >= page_bytes;
+    if (whole_lines && apart && parts->unit % vector_bytes == 0) return Stores::streamed;
+    if (parts->gathers() && is_aligned(vector_bytes)) return Stores::gathered;
+    if (parts->joins() && apart) return Stores::joined;
+    const int64_t row = y.count * parts->unit;
+    const bool ends = row >= scattered_row || (whole_lines && row % line_bytes == 0);  // of rows cost little
+    return parts->scatters() && ends ? Stores::scattered : Stores::staged;
 }
 
 // Lets a block grow along neighbours in the destination, and then in the source, to the wanted bytes in a row, or twice
@@ -77,6 +99,18 @@ inline void Job::choose_blocks(int64_t src_target, int64_t dst_target) {
     }
     if (part.x()) grow(*part.x(), 8);
     if (part.y()) grow(*part.y(), 8);
+}
+
+// Lets a block have up to so many bytes along the sides of a plane, in about equal shares of whole strips.
+inline void Job::fit_plane(int64_t x_bytes, int64_t y_bytes) {
+    for (int d = 0; d < shared; ++d) parts->dim[d].block = 1;
+    const auto share = [&](Dim& dim, int64_t bytes) {
+        const int64_t most = bytes / parts->unit, shares = (dim.count + most - 1) / most;
+        const int64_t strip = strip_bytes / parts->unit, strips = (dim.count + shares * strip - 1) / (shares * strip);
+        dim.block = std::min(dim.count, strips * strip);
+    };
+    share(*parts->x(), x_bytes);
+    share(*parts->y(), y_bytes);
 }
 
 inline void Job::fit_blocks(int64_t src_target, int64_t dst_target, int64_t limit) {
@@ -126,16 +160,6 @@ inline void Job::lay_out_stage() {
         staged_strides_.of[d] = staged_bytes_;
         staged_bytes_ *= dim(d).block;
     }
-}
-
-// Whether a streamed block needs no stage: its units are long, or they are whole vectors that fill lines at once and
-// come from rows that each are a stream of their own, so that all are fetched ahead of time.
-inline bool Job::is_direct() {
-    if (parts->unit >= long_unit) return true;
-    if (count > 1 || !parts->y()) return false;
-    if (parts->gathers()) return is_aligned(vector_bytes);
-    if (parts->scatters()) return is_aligned(line_bytes);
-    return parts->unit % vector_bytes == 0 && std::abs(parts->y()->src) >= page_bytes && is_aligned(line_bytes);
 }
 
 // Whether padding lies between the elements: in a stage it stays from one block to the next.

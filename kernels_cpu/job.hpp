@@ -65,7 +65,9 @@ class Job {
     void choose_order();
     void lay_out_stage();
     int64_t result_row();
-    bool is_direct();
+    void fit_plane(int64_t x_bytes, int64_t y_bytes);
+    Stores usual_stores(bool may_stream);
+    Stores streamed_stores();
     bool is_aligned(int64_t bytes);
     bool pads() const;
     bool collides() const;

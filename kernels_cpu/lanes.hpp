@@ -64,6 +64,21 @@ inline void stream(char* to, V value) {
 #endif
 }
 
+// Stores `bytes` of less than a vector in the same way; `to` and they lie in one vector of memory, the others of which
+// are not changed.
+inline void stream_part(char* to, const char* from, int64_t bytes) {
+#if defined(__SSE2__)
+    typedef char chars __attribute__((vector_size(16)));
+    const int64_t at = reinterpret_cast<std::intptr_t>(to) & (vector_bytes - 1);
+    alignas(16) char value[16] = {}, mask[16] = {};
+    std::memcpy(value + at, from, static_cast<std::size_t>(bytes));
+    std::memset(mask + at, 0x80, static_cast<std::size_t>(bytes));
+    __builtin_ia32_maskmovdqu(load<chars>(value), load<chars>(mask), to - at);
+#else
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+#endif
+}
+
 // Streamed stores are ordered before everything that follows.
 inline void fence_streams() {
 #if defined(__SSE2__)

@@ -29,11 +29,14 @@ inline bool advance(const int* order, int dims, int64_t* at, const int64_t* size
     return false;
 }
 
-constexpr int64_t page_bytes = 1 << 12;  // what a prefetcher keeps within
 constexpr int64_t rows_ahead = 6;        // how early rows are fetched that no prefetcher follows,
 constexpr int64_t streamed_ahead = 512;  // and how many bytes early those that are streamed
 
 using Kernel = void (*)(Plane, const char*, char*);
+
+// How a kernel stores: as usual; to a stage, and the source is read as it lies; past the caches, what is 16 bytes and more
+// long as it is, tiles by a kernel for their shape, and bytes that have a line for themselves one by one.
+enum class Stores { usual, staged, streamed, gathered, scattered, joined, lone };
 
 class Part {
    public:
@@ -70,63 +73,48 @@ class Part {
     bool transposes() const {
         return x_ >= 0 && y_ >= 0 && unit <= 8 && dim[x_].src == unit && dim[y_].dst == unit;
     }
-    // Whether tiles can be streamed as they are transposed: to columns that follow each other in the destination,
-    bool gathers() const { return transposes() && is_column(dim[y_], dim[x_].dst); }
-    // or from columns that follow each other in the source, to rows of whole lines.
+    // Whether there are kernels for the shape of the part: for columns that follow each other in the destination,
+    bool gathers() const { return transposes() && is_column(dim[x_].dst) && dim[y_].count * unit == dim[x_].dst; }
+    // for columns of elements that follow each other in the source, and for units that do in any column,
     bool scatters() const {
-        if (x_ < 0 || y_ < 0 || dim[x_].src != unit || dim[y_].dst != unit) return false;
-        if (dim[y_].count * unit % line_bytes != 0) return false;
-        if (unit < vector_bytes) return is_column(dim[x_], dim[y_].src);
-        return unit <= line_bytes && unit % vector_bytes == 0 && dim[x_].count <= strip_rows &&
-               dim[y_].src == dim[x_].count * unit && dim[y_].src < page_bytes;
+        if (transposes()) return is_column(dim[y_].src) && dim[x_].count * unit == dim[y_].src;
+        return has_rows_of_vectors() && dim[x_].count * unit <= dim[y_].src;
+    }
+    // and for units of many rows.
+    bool joins() const {
+        return has_rows_of_vectors() && dim[x_].count * unit >= joined_bytes && dim[y_].count * unit >= joined_bytes;
+    }
+    // Whether each unit has a line for itself, most of which belongs to something else.
+    bool is_lone() const {
+        return unit < line_bytes && dims > 0 &&
+               std::all_of(dim, dim + dims, [](const Dim& each) { return each.dst >= line_bytes; });
     }
     Dim* x() { return x_ < 0 ? nullptr : &dim[x_]; }
     Dim* y() { return y_ < 0 ? nullptr : &dim[y_]; }
 
-    // Chooses the kernel, and as its z the longest of the other dimensions of a block. With `streamed`, stores of 16
-    // bytes and more go past the caches; with `staged`, they go to a stage, and the source is read as it lies.
-    void choose_kernel(bool streamed, bool staged) {
-        streamed_ = streamed;
-        staged_ = staged;
+    // Chooses the kernel, and as its z the longest of the other dimensions of a block.
+    void choose_kernel(Stores stores) {
+        stores_ = stores;
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && (z_ < 0 || dim[d].block >= dim[z_].block)) z_ = d;
         }
         for (int d = 0; d < dims; ++d) {
             if (d != x_ && d != y_ && d != z_) around_[around_count_++] = d;
         }
-        if (streamed && (gathers() || scatters())) {
-            kernel_ = streamed_tiles();
-            return;
-        }
-        const bool tiles = transposes();
-        switch (unit) {
-#define XASCEND_UNIT(n)                                              \
-    case n:                                                          \
-        kernel_ = tiles ? transpose_planes<n> : copy_planes<n, false>; \
-        return;
-            XASCEND_UNIT(1)
-            XASCEND_UNIT(2)
-            XASCEND_UNIT(4)
-            XASCEND_UNIT(8)
-#undef XASCEND_UNIT
-#define XASCEND_UNIT(n)                                                  \
-    case n:                                                              \
-        kernel_ = streamed ? copy_planes<n, true> : copy_planes<n, false>; \
-        return;
-            XASCEND_UNIT(16)
-            XASCEND_UNIT(32)
-            XASCEND_UNIT(64)
-            XASCEND_UNIT(128)
-#undef XASCEND_UNIT
-            default:
-                kernel_ = streamed ? copy_planes_of_runs<true> : copy_planes_of_runs<false>;
+        switch (stores) {
+            case Stores::gathered: kernel_ = gathering(); break;
+            case Stores::scattered: kernel_ = scattering(); break;
+            case Stores::joined: kernel_ = unit == 16 ? join_runs<16> : unit == 32 ? join_runs<32> : join_runs<64>; break;
+            case Stores::lone: kernel_ = copy_lone_planes; break;
+            default: kernel_ = copying();
         }
     }
 
     // Moves `size` of all dimensions.
     void move(const Extents& size, const char* from, const Extents& from_strides, char* to,
               const Extents& to_strides) const {
-        Plane p = {0, 0, 0, 0, 0, 0, unit, 1, 1, 1, 0, staged_};
+        const bool staged = stores_ == Stores::staged;
+        Plane p = {0, 0, 0, 0, 0, 0, unit, 1, 1, 1, 0, staged};
         const auto along = [&](int d, int64_t& src_step, int64_t& dst_step, int64_t& count) {
             if (d < 0) return;
             src_step = from_strides.of[d];
@@ -136,12 +124,12 @@ class Part {
         along(x_, p.src_x, p.dst_x, p.count_x);
         along(y_, p.src_y, p.dst_y, p.count_y);
         along(z_, p.src_z, p.dst_z, p.count_z);
-        if (staged_ && !transposes()) {
+        if (staged && !transposes()) {
             std::swap(p.src_x, p.src_y);
             std::swap(p.dst_x, p.dst_y);
             std::swap(p.count_x, p.count_y);
             p.ahead = rows_ahead * p.src_x;
-        } else if (streamed_ && p.src_x == unit) {
+        } else if (stores_ == Stores::streamed && p.src_x == unit) {
             p.ahead = streamed_ahead;
         }
         int64_t at[max_dims] = {};
@@ -159,23 +147,49 @@ class Part {
    private:
     int x_ = -1, y_ = -1, z_ = -1;             // dimensions that the kernel walks; -1: none
     int around_[max_dims], around_count_ = 0;  // the other dimensions
-    bool streamed_ = false, staged_ = false;
+    Stores stores_ = Stores::usual;
     Kernel kernel_ = nullptr;
 
-    // Whether a dimension is a column for which there are kernels, and the next column follows at once.
-    bool is_column(const Dim& along, int64_t apart) const {
-        const int64_t bytes = along.count * unit;
-        return apart == bytes && unit <= 4 && (bytes == line_bytes / 2 || (bytes == line_bytes && unit > 1));
+    bool has_rows_of_vectors() const {
+        const bool is_vectors = unit == 16 || unit == 32 || unit == 64;
+        return is_vectors && x_ >= 0 && y_ >= 0 && dim[x_].src == unit && dim[y_].dst == unit;
     }
-    Kernel streamed_tiles() const {
-        if (unit >= vector_bytes) return unit == 16 ? scatter_runs<16> : unit == 32 ? scatter_runs<32> : scatter_runs<64>;
-        const bool gather = gathers();
-        const int64_t column = dim[gather ? y_ : x_].count;
-        if (unit == 1) return gather ? gather_tiles<1, 32> : scatter_tiles<1, 32>;
-        if (unit == 2 && column == 16) return gather ? gather_tiles<2, 16> : scatter_tiles<2, 16>;
-        if (unit == 2) return gather ? gather_tiles<2, 32> : scatter_tiles<2, 32>;
-        if (column == 8) return gather ? gather_tiles<4, 8> : scatter_tiles<4, 8>;
-        return gather ? gather_tiles<4, 16> : scatter_tiles<4, 16>;
+    // Whether there are kernels for columns of so many bytes.
+    bool is_column(int64_t bytes) const {
+        return unit <= 4 && (bytes == line_bytes / 2 || (bytes == line_bytes && unit > 1));
+    }
+    Kernel gathering() const {
+        const bool is_line = dim[x_].dst == line_bytes;
+        if (unit == 1) return gather_tiles<1, 32>;
+        if (unit == 2) return is_line ? gather_tiles<2, 32> : gather_tiles<2, 16>;
+        return is_line ? gather_tiles<4, 16> : gather_tiles<4, 8>;
+    }
+    Kernel scattering() const {
+        const bool is_line = dim[y_].src == line_bytes;
+        if (unit == 1) return scatter_tiles<1, 32>;
+        if (unit == 2) return is_line ? scatter_tiles<2, 32> : scatter_tiles<2, 16>;
+        if (unit == 4) return is_line ? scatter_tiles<4, 16> : scatter_tiles<4, 8>;
+        return unit == 16 ? scatter_runs<16> : unit == 32 ? scatter_runs<32> : scatter_runs<64>;
+    }
+    Kernel copying() const {
+        const bool tiles = transposes(), streamed = stores_ == Stores::streamed;
+        switch (unit) {
+#define XASCEND_UNIT(n) \
+    case n: return tiles ? transpose_planes<n> : copy_planes<n, false>;
+            XASCEND_UNIT(1)
+            XASCEND_UNIT(2)
+            XASCEND_UNIT(4)
+            XASCEND_UNIT(8)
+#undef XASCEND_UNIT
+#define XASCEND_UNIT(n) \
+    case n: return streamed ? copy_planes<n, true> : copy_planes<n, false>;
+            XASCEND_UNIT(16)
+            XASCEND_UNIT(32)
+            XASCEND_UNIT(64)
+            XASCEND_UNIT(128)
+#undef XASCEND_UNIT
+            default: return streamed ? copy_planes_of_runs<true> : copy_planes_of_runs<false>;
+        }
     }
 };
 

@@ -28,20 +28,35 @@ inline void copy_run(char* to, const char* from, int64_t bytes) {
     }
 }
 
+// Streams less than a line, which is not fetched for what it keeps.
+inline void stream_end(char* to, const char* from, int64_t bytes) {
+    while (bytes > 0) {
+        const int64_t before = reinterpret_cast<std::intptr_t>(to) & (vector_bytes - 1);
+        const int64_t part = std::min(vector_bytes - before, bytes);
+        if (part == vector_bytes) {
+            stream(to, load<Vector>(from));
+        } else {
+            stream_part(to, from, part);
+        }
+        to += part;
+        from += part;
+        bytes -= part;
+    }
+}
+
 struct NothingAhead {
     void fetch() {}
 };
 
-// Copies to memory that shall not come into the cache: whole lines are streamed, the ends stored as usual. For every
-// line that is written, one that will be read is fetched.
+// Copies to memory that shall not come into the cache. For every line that is written, one that will be read is fetched.
 template <class Ahead>
 inline void stream_run(char* to, const char* from, int64_t bytes, Ahead& ahead) {
     const int64_t head = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
     if (bytes < head + line_bytes) {
-        copy_run(to, from, bytes);
+        stream_end(to, from, bytes);
         return;
     }
-    copy_run(to, from, head);
+    stream_end(to, from, head);
     int64_t at = head;
     for (; at + line_bytes <= bytes; at += line_bytes) {
         const Vector a = load<Vector>(from + at), b = load<Vector>(from + at + 16);
@@ -52,7 +67,7 @@ inline void stream_run(char* to, const char* from, int64_t bytes, Ahead& ahead) 
         stream(to + at + 32, c);
         stream(to + at + 48, d);
     }
-    copy_run(to + at, from + at, bytes - at);
+    stream_end(to + at, from + at, bytes - at);
 }
 
 inline void stream_run(char* to, const char* from, int64_t bytes) {
@@ -78,6 +93,17 @@ void copy_planes(Plane p, const char* src, char* dst) {
                     std::memcpy(to, from, Unit);
                 }
             }
+        }
+    }
+}
+
+// The same for units that each have a line for themselves, most of which belongs to something else.
+inline void copy_lone_planes(Plane p, const char* src, char* dst) {
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t x = 0; x < p.count_x; ++x) {
+            const char* from = src + x * p.src_x;
+            char* to = dst + x * p.dst_x;
+            for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y, to += p.dst_y) stream_end(to, from, p.unit);
         }
     }
 }

@@ -7,8 +7,8 @@
 
 namespace xascend {
 
-constexpr int64_t gathered_ahead = 256;    // bytes: how early the rows of tiles are fetched that are gathered,
-constexpr int64_t scattered_ahead = 1024;  // and the source of those that are scattered
+constexpr int64_t gathered_ahead = 256;  // bytes: how early the rows of tiles are fetched that are gathered
+constexpr int64_t joined_ahead = 256, joined_bytes = 512;
 constexpr int64_t strip_bytes = 2 * line_bytes;
 constexpr int64_t strip_rows = 64;
 
@@ -59,104 +59,182 @@ void gather_tiles(Plane p, const char* src, char* dst) {
     }
 }
 
-// ---- scattering: columns of the source, which are short and follow each other, become long rows ----
-
-// A strip of all rows: put together, and streamed line by line while the next one is put together.
-struct Strip {
-    alignas(line_bytes) char memory[strip_rows * strip_bytes];
-    char* to = nullptr;
-    int64_t bytes = 0;  // of a row
-    int64_t lines = 0;  // to be streamed, counted as if rows had all `strip_bytes`
-
-    void complete(char* first, int64_t row_bytes, int64_t rows) {
-        to = first;
-        bytes = row_bytes;
-        lines = rows * lines_per_row;
-    }
-    void stream_lines(int64_t apart, int64_t first, int64_t last) const {
-        for (int64_t line = first; line < last; ++line) {
-            const int64_t row = line / lines_per_row, at = line % lines_per_row * line_bytes;
-            if (at >= bytes) continue;
-            const char* from = memory + row * strip_bytes + at;
-            for (int64_t i = 0; i < line_bytes; i += vector_bytes) {
-                stream(to + row * apart + at + i, load<Vector>(from + i));
+// The same for units that are longer than an element, in rows that each are a stream of their own: copies planes with
+// src_x == dst_y == Unit and up to `joined_bytes` along y, which are put together before they are streamed, because they
+// begin and end in the middle of lines.
+template <int Unit>
+void join_runs(Plane p, const char* src, char* dst) {
+    constexpr int64_t per_line = line_bytes / Unit;
+    alignas(line_bytes) char joined[joined_bytes];
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t x = 0; x < p.count_x; ++x) {
+            const char* from = src + x * Unit;
+            for (int64_t y = 0; y < p.count_y; ++y, from += p.src_y) {
+                if ((x + y) % per_line == 0) __builtin_prefetch(from + joined_ahead);
+                std::memcpy(joined + y * Unit, from, Unit);
             }
+            stream_run(dst + x * p.dst_x, joined, p.count_y * Unit);
+        }
+    }
+}
+
+// ---- scattering: columns of the source, which are short, become long rows ----
+
+// The first bytes of rows that do not begin with a line. They are written when all else of the rows is: fetching a line
+// for what it keeps brings its neighbour too, and streaming to a line that a cache holds takes as long as many others.
+struct Heads {
+    char bytes[strip_rows * line_bytes];
+};
+
+// Two lines of all rows: they are put together while the strip before is streamed. What rows have behind their last
+// whole line is left to the next strip.
+class Strip {
+   public:
+    char* put[strip_rows];  // where the bytes of a row are put together
+
+    // Strips are now those of other rows, the first of which is at `to`.
+    void begin_rows(char* to, int64_t apart, int64_t rows) {
+        rows_ = rows;
+        aligned_ = true;
+        for (int64_t row = 0; row < rows; ++row, to += apart) {
+            const int64_t phase = reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
+            put[row] = memory_ + row * room + phase;
+            line_[row] = to - phase;
+            aligned_ = aligned_ && phase == 0;
+        }
+    }
+    // Begins the strip that is `at` bytes into the rows, behind `before` unless that has other rows.
+    void begin(int64_t at, const Strip* before) {
+        at_ = at;
+        continues_ = before != nullptr;
+        if (aligned_ || !continues_) return;
+        for (int64_t row = 0; row < rows_; ++row) {
+            std::memcpy(memory_ + row * room, before->memory_ + row * room + strip_bytes, line_bytes);
+        }
+    }
+    // `bytes` of each row are put together; `last` is the last strip of the rows.
+    void end(int64_t bytes, bool last, Heads& heads) {
+        const bool whole = bytes == strip_bytes && (aligned_ || (continues_ && !last));
+        lines = whole ? rows_ * lines_per_row : 0;
+        if (whole) return;
+        for (int64_t row = 0; row < rows_; ++row) {
+            const int64_t phase = put[row] - (memory_ + row * room), stop = last ? phase + bytes : strip_bytes;
+            const bool has_head = phase != 0 && !continues_;
+            if (has_head) std::memcpy(heads.bytes + row * line_bytes, memory_ + row * room, line_bytes);
+            for (int64_t at = has_head ? line_bytes : 0; at + line_bytes <= stop; at += line_bytes) stream_line(row, at);
+        }
+        if (last) write_ends(bytes, heads);
+    }
+    // Streams some of its `lines`.
+    void stream_lines(int64_t first, int64_t last) const {
+        for (int64_t line = first; line < last; ++line) {
+            stream_line(line / lines_per_row, line % lines_per_row * line_bytes);
         }
     }
 
+    int64_t lines = 0;  // that are still to be streamed once the strip has ended
+
    private:
-    static constexpr int64_t lines_per_row = strip_bytes / line_bytes;
+    static constexpr int64_t lines_per_row = strip_bytes / line_bytes, room = strip_bytes + line_bytes;
+
+    alignas(line_bytes) char memory_[strip_rows * room];
+    char* line_[strip_rows];  // in the destination, where rows begin
+    int64_t rows_, at_;
+    bool aligned_, continues_;
+
+    void stream_line(int64_t row, int64_t at) const {
+        const char* from = memory_ + row * room + at;
+        char* to = line_[row] + at_ + at;
+        for (int64_t i = 0; i < line_bytes; i += vector_bytes) stream(to + i, load<Vector>(from + i));
+    }
+    void write_ends(int64_t bytes, const Heads& heads) const {
+        for (int64_t row = 0; row < rows_; ++row) {
+            const char* memory = memory_ + row * room;
+            const int64_t phase = put[row] - memory, stop = phase + bytes, tail = stop / line_bytes * line_bytes;
+            const int64_t head = phase ? std::min(line_bytes - phase, at_ + bytes) : 0;
+            stream_end(line_[row] + phase, heads.bytes + row * line_bytes + phase, head);
+            if (at_ + bytes > head) stream_end(line_[row] + at_ + tail, memory + tail, stop - tail);
+        }
+    }
 };
 
-// Transposes planes with src_x == dst_y == Unit, count_x == Columns, src_y == Columns * Unit, and rows of whole lines in
-// the destination.
+// Calls `put_together(from, pixels, strip, before)` for the strips of planes in turn; it returns how many lines of the
+// strip before it has streamed meanwhile.
+template <int64_t Unit, class PutTogether>
+inline void for_each_strip(const Plane p, const char* src, char* dst, PutTogether put_together) {
+    constexpr int64_t pixels = strip_bytes / Unit;
+    Heads heads;
+    Strip pair[2];
+    int turn = 0;
+    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
+        for (int64_t y = 0; y < p.count_y; y += pixels) {
+            Strip &strip = pair[turn], &before = pair[turn ^= 1];
+            const int64_t count = std::min(pixels, p.count_y - y);
+            if (y < 2 * pixels) strip.begin_rows(dst, p.dst_x, p.count_x);
+            strip.begin(y * Unit, y > 0 ? &before : nullptr);
+            before.stream_lines(put_together(src + y * p.src_y, count, strip, before), before.lines);
+            before.lines = 0;
+            strip.end(count * Unit, y + pixels >= p.count_y, heads);
+        }
+    }
+    const Strip& last = pair[turn ^ 1];
+    last.stream_lines(0, last.lines);
+}
+
+// Transposes planes with src_x == dst_y == Unit, src_y == Columns * Unit and count_x == Columns.
 template <int Unit, int Columns>
 void scatter_tiles(Plane p, const char* src, char* dst) {
     using V = typename Lanes<Unit>::vector;
     constexpr int side = static_cast<int>(vector_bytes) / Unit;
-    constexpr int lines = side / 4;  // that a tile reads, and that it makes
-    const int64_t row_bytes = p.count_y * Unit;
-    constexpr int64_t src_y = Columns * Unit;
-    Strip pair[2];
-    int turn = 0;
-    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
-        const char* from = src;
-        for (int64_t at = 0; at < row_bytes; at += strip_bytes) {
-            Strip &strip = pair[turn], &before = pair[turn ^= 1];
-            const int64_t bytes = std::min(strip_bytes, row_bytes - at), streamed = before.lines;
-            const char* soon = from + scattered_ahead;
-            int64_t line = 0;
-            for (int64_t y = 0; y < bytes; y += vector_bytes, from += side * src_y) {
-                for (int x = 0; x < Columns; x += side) {
-                    V row[side];
-                    for (int i = 0; i < side; ++i) row[i] = load<V>(from + i * src_y + x * Unit);
-                    transpose(row);
-                    for (int i = 0; i < side; ++i) store(strip.memory + (x + i) * strip_bytes + y, row[i]);
-                    for (int i = 0; i < lines; ++i) __builtin_prefetch(soon + (line + i) * line_bytes);
-                    if (line < streamed) before.stream_lines(p.dst_x, line, line + lines);
-                    line += lines;
-                }
+    constexpr int64_t src_y = Columns * Unit, all_pixels = strip_bytes / Unit;
+    constexpr int64_t lines = side / 4;  // that a tile reads, and that it makes
+    for_each_strip<Unit>(p, src, dst, [=](const char* start, int64_t pixels, Strip& strip, const Strip& before) {
+        const int64_t all = before.lines;
+        int64_t streamed = 0;
+        char rest[side * src_y] = {};
+        for (int64_t y = 0; y < pixels; y += side) {
+            const char *from = start + y * src_y, *soon = from + all_pixels * src_y;
+            if (y + side > pixels) {
+                std::memcpy(rest, from, static_cast<std::size_t>((pixels - y) * src_y));
+                from = rest;
             }
-            before.stream_lines(p.dst_x, line, streamed);
-            before.lines = 0;
-            strip.complete(dst + at, bytes, Columns);
+            for (int x = 0; x < Columns; x += side, soon += lines * line_bytes) {
+                V row[side];
+                for (int i = 0; i < side; ++i) row[i] = load<V>(from + i * src_y + x * Unit);
+                transpose(row);
+                for (int i = 0; i < side; ++i) store(strip.put[x + i] + y * Unit, row[i]);
+                for (int64_t i = 0; i < lines; ++i) __builtin_prefetch(soon + i * line_bytes);
+                if (streamed + lines > all) continue;
+                before.stream_lines(streamed, streamed + lines);
+                streamed += lines;
+            }
         }
-    }
-    const Strip& last = pair[turn ^ 1];
-    last.stream_lines(p.dst_x, 0, last.lines);
+        return streamed;
+    });
 }
 
-// The same for units that are longer than an element, with any number of columns up to `strip_rows` that follow each
-// other in the source.
+// The same for units that are longer than an element, with up to `strip_rows` columns.
 template <int Unit>
 void scatter_runs(Plane p, const char* src, char* dst) {
-    constexpr int64_t per_line = line_bytes / Unit;
-    const int64_t row_bytes = p.count_y * Unit;
-    const int64_t ahead = (scattered_ahead + p.src_y - 1) / p.src_y * p.src_y;
-    Strip pair[2];
-    int turn = 0;
-    for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
-        const char* from = src;
-        for (int64_t at = 0; at < row_bytes; at += strip_bytes) {
-            Strip &strip = pair[turn], &before = pair[turn ^= 1];
-            const int64_t bytes = std::min(strip_bytes, row_bytes - at), streamed = before.lines;
-            int64_t line = 0;
-            for (char* to = strip.memory; to < strip.memory + bytes; to += Unit, from += p.src_y) {
-                int64_t x = 0;
-                for (; x + per_line <= p.count_x; x += per_line, ++line) {
-                    __builtin_prefetch(from + x * Unit + ahead);
-                    for (int64_t i = x; i < x + per_line; ++i) std::memcpy(to + i * strip_bytes, from + i * Unit, Unit);
-                    if (line < streamed) before.stream_lines(p.dst_x, line, line + 1);
-                }
-                for (; x < p.count_x; ++x) std::memcpy(to + x * strip_bytes, from + x * Unit, Unit);
+    constexpr int64_t per_line = line_bytes / Unit, all_pixels = strip_bytes / Unit;
+    const int64_t count_x = p.count_x, src_y = p.src_y;
+    for_each_strip<Unit>(p, src, dst, [=](const char* start, int64_t pixels, Strip& strip, const Strip& before) {
+        const int64_t all = before.lines;
+        int64_t streamed = 0;
+        for (int64_t y = 0; y < pixels; ++y) {
+            const char *from = start + y * src_y, *soon = from + all_pixels * src_y;
+            int64_t x = 0;
+            for (; x + per_line <= count_x; x += per_line) {
+                __builtin_prefetch(soon + x * Unit);
+                for (int64_t i = x; i < x + per_line; ++i) std::memcpy(strip.put[i] + y * Unit, from + i * Unit, Unit);
+                if (streamed == all) continue;
+                before.stream_lines(streamed, streamed + 1);
+                ++streamed;
             }
-            before.stream_lines(p.dst_x, line, streamed);
-            before.lines = 0;
-            strip.complete(dst + at, bytes, p.count_x);
+            for (; x < count_x; ++x) std::memcpy(strip.put[x] + y * Unit, from + x * Unit, Unit);
         }
-    }
-    const Strip& last = pair[turn ^ 1];
-    last.stream_lines(p.dst_x, 0, last.lines);
+        return streamed;
+    });
 }
 
 }  // namespace xascend
