@@ -8,6 +8,7 @@
 namespace xascend {
 
 constexpr int64_t gathered_ahead = 256;  // bytes: how early the rows of tiles are fetched that are gathered
+constexpr int64_t scattered_ahead = 2048;  // and the source of those that are scattered
 constexpr int64_t joined_ahead = 256, joined_bytes = 512;
 constexpr int64_t strip_bytes = 2 * line_bytes;
 constexpr int64_t strip_rows = 64;
@@ -186,15 +187,16 @@ template <int Unit, int Columns>
 void scatter_tiles(Plane p, const char* src, char* dst) {
     using V = typename Lanes<Unit>::vector;
     constexpr int side = static_cast<int>(vector_bytes) / Unit;
-    constexpr int64_t src_y = Columns * Unit, all_pixels = strip_bytes / Unit;
+    constexpr int64_t src_y = Columns * Unit;
     constexpr int64_t lines = side / 4;  // that a tile reads, and that it makes
     for_each_strip<Unit>(p, src, dst, [=](const char* start, int64_t pixels, Strip& strip, const Strip& before) {
         const int64_t all = before.lines;
         int64_t streamed = 0;
-        char rest[side * src_y] = {};
+        char rest[side * src_y];
         for (int64_t y = 0; y < pixels; y += side) {
-            const char *from = start + y * src_y, *soon = from + all_pixels * src_y;
+            const char *from = start + y * src_y, *soon = from + scattered_ahead;
             if (y + side > pixels) {
+                std::memset(rest, 0, sizeof rest);
                 std::memcpy(rest, from, static_cast<std::size_t>((pixels - y) * src_y));
                 from = rest;
             }
@@ -216,13 +218,13 @@ void scatter_tiles(Plane p, const char* src, char* dst) {
 // The same for units that are longer than an element, with up to `strip_rows` columns.
 template <int Unit>
 void scatter_runs(Plane p, const char* src, char* dst) {
-    constexpr int64_t per_line = line_bytes / Unit, all_pixels = strip_bytes / Unit;
-    const int64_t count_x = p.count_x, src_y = p.src_y;
+    constexpr int64_t per_line = line_bytes / Unit;
+    const int64_t count_x = p.count_x, src_y = p.src_y, ahead = (scattered_ahead + src_y - 1) / src_y * src_y;
     for_each_strip<Unit>(p, src, dst, [=](const char* start, int64_t pixels, Strip& strip, const Strip& before) {
         const int64_t all = before.lines;
         int64_t streamed = 0;
         for (int64_t y = 0; y < pixels; ++y) {
-            const char *from = start + y * src_y, *soon = from + all_pixels * src_y;
+            const char *from = start + y * src_y, *soon = from + ahead;
             int64_t x = 0;
             for (; x + per_line <= count_x; x += per_line) {
                 __builtin_prefetch(soon + x * Unit);
