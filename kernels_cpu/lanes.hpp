@@ -64,8 +64,9 @@ inline void stream(char* to, V value) {
 #endif
 }
 
-// Stores `bytes` of less than a vector in the same way; `to` and they lie in one vector of memory, the others of which
-// are not changed.
+// Stores `bytes` of less than a vector in the same way, without touching the others of the aligned vector of memory that
+// they lie in. A usual store would fetch the line for what it keeps, and every fetch among streamed stores costs as much
+// as several of them.
 inline void stream_part(char* to, const char* from, int64_t bytes) {
 #if defined(__SSE2__)
     typedef char chars __attribute__((vector_size(16)));

@@ -7,9 +7,10 @@
 
 namespace xascend {
 
-constexpr int64_t gathered_ahead = 256;  // bytes: how early the rows of tiles are fetched that are gathered
-constexpr int64_t scattered_ahead = 2048;  // and the source of those that are scattered
-constexpr int64_t joined_ahead = 256, joined_bytes = 512;
+constexpr int64_t gathered_ahead = 256;    // bytes: how early the rows of tiles are fetched that are gathered,
+constexpr int64_t joined_ahead = 256;      // those of runs that are joined,
+constexpr int64_t scattered_ahead = 2048;  // and the source of what is scattered
+constexpr int64_t joined_bytes = 512;      // of a row, from runs
 constexpr int64_t strip_bytes = 2 * line_bytes;
 constexpr int64_t strip_rows = 64;
 
@@ -81,12 +82,6 @@ void join_runs(Plane p, const char* src, char* dst) {
 
 // ---- scattering: columns of the source, which are short, become long rows ----
 
-// The first bytes of rows that do not begin with a line. They are written when all else of the rows is: fetching a line
-// for what it keeps brings its neighbour too, and streaming to a line that a cache holds takes as long as many others.
-struct Heads {
-    char bytes[strip_rows * line_bytes];
-};
-
 // Two lines of all rows: they are put together while the strip before is streamed. What rows have behind their last
 // whole line is left to the next strip.
 class Strip {
@@ -114,22 +109,23 @@ class Strip {
         }
     }
     // `bytes` of each row are put together; `last` is the last strip of the rows.
-    void end(int64_t bytes, bool last, Heads& heads) {
+    void end(int64_t bytes, bool last) {
         const bool whole = bytes == strip_bytes && (aligned_ || (continues_ && !last));
         lines = whole ? rows_ * lines_per_row : 0;
         if (whole) return;
         for (int64_t row = 0; row < rows_; ++row) {
-            const int64_t phase = put[row] - (memory_ + row * room), stop = last ? phase + bytes : strip_bytes;
-            const bool has_head = phase != 0 && !continues_;
-            if (has_head) std::memcpy(heads.bytes + row * line_bytes, memory_ + row * room, line_bytes);
-            for (int64_t at = has_head ? line_bytes : 0; at + line_bytes <= stop; at += line_bytes) stream_line(row, at);
+            const char* memory = memory_ + row * room;
+            const int64_t phase = put[row] - memory, start = continues_ ? 0 : phase;
+            stream_run(line_[row] + at_ + start, memory + start, (last ? phase + bytes : strip_bytes) - start);
         }
-        if (last) write_ends(bytes, heads);
     }
     // Streams some of its `lines`.
     void stream_lines(int64_t first, int64_t last) const {
         for (int64_t line = first; line < last; ++line) {
-            stream_line(line / lines_per_row, line % lines_per_row * line_bytes);
+            const int64_t row = line / lines_per_row, at = line % lines_per_row * line_bytes;
+            const char* from = memory_ + row * room + at;
+            char* to = line_[row] + at_ + at;
+            for (int64_t i = 0; i < line_bytes; i += vector_bytes) stream(to + i, load<Vector>(from + i));
         }
     }
 
@@ -142,21 +138,6 @@ class Strip {
     char* line_[strip_rows];  // in the destination, where rows begin
     int64_t rows_, at_;
     bool aligned_, continues_;
-
-    void stream_line(int64_t row, int64_t at) const {
-        const char* from = memory_ + row * room + at;
-        char* to = line_[row] + at_ + at;
-        for (int64_t i = 0; i < line_bytes; i += vector_bytes) stream(to + i, load<Vector>(from + i));
-    }
-    void write_ends(int64_t bytes, const Heads& heads) const {
-        for (int64_t row = 0; row < rows_; ++row) {
-            const char* memory = memory_ + row * room;
-            const int64_t phase = put[row] - memory, stop = phase + bytes, tail = stop / line_bytes * line_bytes;
-            const int64_t head = phase ? std::min(line_bytes - phase, at_ + bytes) : 0;
-            stream_end(line_[row] + phase, heads.bytes + row * line_bytes + phase, head);
-            if (at_ + bytes > head) stream_end(line_[row] + at_ + tail, memory + tail, stop - tail);
-        }
-    }
 };
 
 // Calls `put_together(from, pixels, strip, before)` for the strips of planes in turn; it returns how many lines of the
@@ -164,7 +145,6 @@ class Strip {
 template <int64_t Unit, class PutTogether>
 inline void for_each_strip(const Plane p, const char* src, char* dst, PutTogether put_together) {
     constexpr int64_t pixels = strip_bytes / Unit;
-    Heads heads;
     Strip pair[2];
     int turn = 0;
     for (int64_t z = 0; z < p.count_z; ++z, src += p.src_z, dst += p.dst_z) {
@@ -175,7 +155,7 @@ inline void for_each_strip(const Plane p, const char* src, char* dst, PutTogethe
             strip.begin(y * Unit, y > 0 ? &before : nullptr);
             before.stream_lines(put_together(src + y * p.src_y, count, strip, before), before.lines);
             before.lines = 0;
-            strip.end(count * Unit, y + pixels >= p.count_y, heads);
+            strip.end(count * Unit, y + pixels >= p.count_y);
         }
     }
     const Strip& last = pair[turn ^ 1];
