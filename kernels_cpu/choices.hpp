@@ -5,29 +5,32 @@
 
 namespace xascend {
 
-constexpr int64_t block_limit = 1 << 14;  // bytes of a block: a third of a first-level cache
+// Bytes of blocks, and of their rows in the destination and the source.
+constexpr int64_t block_limit = 1 << 14;  // a third of a first-level cache
+constexpr int64_t near_row = 1 << 9;      // caches hold the results
+constexpr int64_t direct_row = 1 << 7;    // streamed without a stage: few rows of the source at a time, far along each
 #if XASCEND_SMALL_LIMITS  // for tests, to send small arrays the ways of large ones
 constexpr int64_t near_limit = 1 << 14, near_source_row = 256;
 constexpr int64_t stage_limit = 1 << 11, stage_row = 256, stage_source_row = 128;
-constexpr int64_t gathered_row = 256, gathered_limit = 1 << 13, scattered_row = 256, scattered_limit = 512;
+constexpr int64_t gathered_limit = 1 << 13, gathered_row = 256;
+constexpr int64_t scattered_limit = 512, scattered_row = 256, joined_row = 512;
 constexpr int64_t direct_source_row = 256, long_unit = 1 << 10, page_bytes = 256;
 #else
-constexpr int64_t near_limit = 1 << 16;   // of one that caches hold: each costs as much as moving some KiB
+constexpr int64_t near_limit = 1 << 16;  // each block costs as much as moving some KiB
 constexpr int64_t near_source_row = 1 << 14;
-constexpr int64_t stage_limit = 1 << 15;  // of one that is put together before it is streamed,
-constexpr int64_t stage_row = 1 << 11;    // bytes of its rows,
+constexpr int64_t stage_limit = 1 << 15;  // put together before it is streamed
+constexpr int64_t stage_row = 1 << 11;
 constexpr int64_t stage_source_row = 1 << 10;
-constexpr int64_t gathered_limit = 1 << 17;  // of one whose tiles are gathered,
-constexpr int64_t gathered_row = 1 << 12;    // along its rows,
-constexpr int64_t scattered_limit = 1 << 14;  // and along those of one whose tiles are scattered,
-constexpr int64_t scattered_row = 1 << 11;    // which have ends in the middle of lines only where they are so long
-constexpr int64_t direct_source_row = 1 << 11;  // of one that is streamed without a stage: far along each row
-constexpr int64_t long_unit = 1 << 12;    // is streamed as it is read
-constexpr int64_t page_bytes = 1 << 12;   // what a prefetcher keeps within
+constexpr int64_t gathered_limit = 1 << 17;
+constexpr int64_t gathered_row = 1 << 12;
+constexpr int64_t scattered_limit = 1 << 14;  // of a row
+constexpr int64_t scattered_row = 1 << 11;    // rows that are shorter have to be whole lines
+constexpr int64_t joined_row = 1 << 14;       // along the source
+constexpr int64_t direct_source_row = 1 << 11;
+constexpr int64_t long_unit = 1 << 12;   // streamed as it is read
+constexpr int64_t page_bytes = 1 << 12;  // what a prefetcher keeps within
 #endif
-constexpr int64_t near_row = 1 << 9;      // bytes of the rows of a block that caches hold,
-constexpr int64_t direct_row = 1 << 7;    // of one without a stage: few rows of the source at a time
-constexpr int64_t cache_ways = 8;         // lines 2 KiB apart that a cache surely holds
+constexpr int64_t cache_ways = 8;  // lines 2 KiB apart that a cache surely holds
 
 inline void Job::prepare(bool may_stream) {
     for (int i = 0; i < count; ++i) parts[i].choose_plane();
@@ -39,9 +42,10 @@ inline void Job::prepare(bool may_stream) {
     const Stores stores = streams_ ? streamed_stores() : usual_stores(may_stream);
     staged_ = stores == Stores::staged;
     if (stores == Stores::streamed) fit_blocks(direct_source_row, direct_row, block_limit);
+    // Kernels rely on it: gathered blocks have whole columns, scattered ones `strip_rows`, joined ones `joined_bytes`.
     if (stores == Stores::gathered) fit_blocks(gathered_row, gathered_row, gathered_limit);
     if (stores == Stores::scattered) fit_plane(strip_rows * parts->unit, scattered_limit);
-    if (stores == Stores::joined) fit_plane(scattered_limit, joined_bytes);
+    if (stores == Stores::joined) fit_plane(joined_row, joined_bytes);
     choose_order();
     if (staged_) lay_out_stage();
     for (int i = 0; i < count; ++i) {
@@ -60,11 +64,11 @@ inline Stores Job::usual_stores(bool may_stream) {
 }
 
 // How a job is streamed. It needs no stage where its units are long, where they are whole vectors that fill lines at
-// once and come from rows that each are a stream of their own, so that all are fetched ahead of time, and where there is
-// a kernel for its shape.
+// once and come from rows that each are a stream of their own, so that all are fetched ahead of time, and where there
+// is a kernel for its shape.
 inline Stores Job::streamed_stores() {
     if (parts->unit >= long_unit) return Stores::streamed;
-    if (count > 1 || shared < parts->dims || !parts->y()) return Stores::staged;
+    if (count > 1 || !parts->y()) return Stores::staged;
     const Dim& y = *parts->y();
     const bool whole_lines = is_aligned(line_bytes), apart = std::abs(y.src) >= page_bytes;
     if (whole_lines && apart && parts->unit % vector_bytes == 0) return Stores::streamed;

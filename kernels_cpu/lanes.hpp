@@ -5,6 +5,12 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__SANITIZE_ADDRESS__)  // which sees usual stores only
+#define XASCEND_STREAMS 0
+#else
+#define XASCEND_STREAMS 1
+#endif
+
 #ifndef XASCEND_SMALL_LIMITS
 #define XASCEND_SMALL_LIMITS 0  // 1: for tests, to send small arrays the ways of large ones
 #endif
@@ -50,13 +56,13 @@ inline void store(char* to, V value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-// A store that does not bring the line into the cache; `to` is aligned to 16 bytes. Processors other than x86
-// recognise streams of full lines by themselves.
+// A store that does not bring the line into the cache; `to` is aligned to 16 bytes. GCC has it for x86 only; other
+// processors recognise streams of full lines by themselves.
 template <class V>
 inline void stream(char* to, V value) {
-#if defined(__clang__)
+#if XASCEND_STREAMS && defined(__clang__)
     __builtin_nontemporal_store(reinterpret_cast<Vector>(value), reinterpret_cast<Vector*>(to));
-#elif defined(__SSE2__)
+#elif XASCEND_STREAMS && defined(__SSE2__)
     typedef long long words __attribute__((vector_size(16)));
     __builtin_ia32_movntdq(reinterpret_cast<words*>(to), reinterpret_cast<words>(value));
 #else
@@ -64,11 +70,11 @@ inline void stream(char* to, V value) {
 #endif
 }
 
-// Stores `bytes` of less than a vector in the same way, without touching the others of the aligned vector of memory that
-// they lie in. A usual store would fetch the line for what it keeps, and every fetch among streamed stores costs as much
-// as several of them.
+// Stores `bytes` of less than a vector in the same way, without touching the others of the aligned vector of memory
+// that they lie in. A usual store would fetch the line for what it keeps, and every fetch among streamed stores costs as
+// much as several of them.
 inline void stream_part(char* to, const char* from, int64_t bytes) {
-#if defined(__SSE2__)
+#if XASCEND_STREAMS && defined(__SSE2__)
     typedef char chars __attribute__((vector_size(16)));
     const int64_t at = reinterpret_cast<std::intptr_t>(to) & (vector_bytes - 1);
     alignas(16) char value[16] = {}, mask[16] = {};

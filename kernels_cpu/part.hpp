@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "streamed_tiles.hpp"
+#include "streamed.hpp"
 
 namespace xascend {
 
@@ -34,9 +34,16 @@ constexpr int64_t streamed_ahead = 512;  // and how many bytes early those that 
 
 using Kernel = void (*)(Plane, const char*, char*);
 
-// How a kernel stores: as usual; to a stage, and the source is read as it lies; past the caches, what is 16 bytes and more
-// long as it is, tiles by a kernel for their shape, and bytes that have a line for themselves one by one.
-enum class Stores { usual, staged, streamed, gathered, scattered, joined, lone };
+// How a part is carried out, and where its kernel's stores go.
+enum class Stores {
+    usual,      // as the processor does it
+    staged,     // to a stage, which is streamed later; the source is read as it lies
+    streamed,   // past the caches: units of 16 bytes and more
+    gathered,   // past the caches: whole columns of tiles
+    scattered,  // past the caches: strips of rows
+    joined,     // past the caches: short pieces of rows, put together from runs
+    lone,       // past the caches: units that each have a line for themselves, most of which belongs to something else
+};
 
 class Part {
    public:
@@ -104,7 +111,7 @@ class Part {
         switch (stores) {
             case Stores::gathered: kernel_ = gathering(); break;
             case Stores::scattered: kernel_ = scattering(); break;
-            case Stores::joined: kernel_ = unit == 16 ? join_runs<16> : unit == 32 ? join_runs<32> : join_runs<64>; break;
+            case Stores::joined: kernel_ = joining(); break;
             case Stores::lone: kernel_ = copy_lone_planes; break;
             default: kernel_ = copying();
         }
@@ -171,6 +178,7 @@ class Part {
         if (unit == 4) return is_line ? scatter_tiles<4, 16> : scatter_tiles<4, 8>;
         return unit == 16 ? scatter_runs<16> : unit == 32 ? scatter_runs<32> : scatter_runs<64>;
     }
+    Kernel joining() const { return unit == 16 ? join_runs<16> : unit == 32 ? join_runs<32> : join_runs<64>; }
     Kernel copying() const {
         const bool tiles = transposes(), streamed = stores_ == Stores::streamed;
         switch (unit) {

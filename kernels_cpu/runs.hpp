@@ -28,7 +28,7 @@ inline void copy_run(char* to, const char* from, int64_t bytes) {
     }
 }
 
-// Streams less than a line, which is not fetched for what it keeps.
+// Streams a few bytes, whose lines are not fetched for what they keep.
 inline void stream_end(char* to, const char* from, int64_t bytes) {
     while (bytes > 0) {
         const int64_t before = reinterpret_cast<std::intptr_t>(to) & (vector_bytes - 1);
@@ -48,7 +48,8 @@ struct NothingAhead {
     void fetch() {}
 };
 
-// Copies to memory that shall not come into the cache. For every line that is written, one that will be read is fetched.
+// Copies to memory that shall not come into the cache. For every line that is written, one that will be read is
+// fetched.
 template <class Ahead>
 inline void stream_run(char* to, const char* from, int64_t bytes, Ahead& ahead) {
     const int64_t head = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);

@@ -69,13 +69,18 @@ def test_kernels(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "program",
+    ("source", "result", "program"),
     [
-        "[1, 1, 1, 1, 1, 0, 0, 0, 1, 65, 1, 1]",  # one byte more than source and destination have
-        "[1, 1, 1, 1, 1, 0, -1, 0, 1, 4, 1, 1]",  # begins before the source
+        (64, 65, "[1, 1, 1, 1, 1, 0, 0, 0, 1, 65, 1, 1]"),  # one byte more than the source has
+        (65, 64, "[1, 1, 1, 1, 1, 0, 0, 0, 1, 65, 1, 1]"),  # and than the destination
+        (64, 64, "[1, 1, 1, 1, 1, 0, -1, 0, 1, 4, 1, 1]"),  # begins before the source
+        (4096, 4095, "[1, 1, 1, 1, 1, 0, 0, 0, 1, 4096, 1, 1]"),  # streams whole lines
+        (4095, 4094, "[1, 1, 1, 1, 1, 0, 0, 0, 1, 4095, 1, 1]"),  # streams the end of a row
     ],
 )
-def test_a_kernel_that_goes_astray_is_found(environment: dict[str, str], program: str) -> None:
+def test_a_kernel_that_goes_astray_is_found(
+    environment: dict[str, str], source: int, result: int, program: str
+) -> None:
     code = (
         "import array, ctypes, os\n"
         "library = ctypes.CDLL(os.environ['XASCEND_TEST_LIBRARY'])\n"
@@ -83,7 +88,8 @@ def test_a_kernel_that_goes_astray_is_found(environment: dict[str, str], program
         "allocate.restype = ctypes.c_void_p\n"
         f"program = array.array('q', {program})\n"
         "address = ctypes.c_void_p(program.buffer_info()[0])\n"
-        "library.xascend_convert(address, ctypes.c_void_p(allocate(64)), ctypes.c_void_p(allocate(64)), b'', 1)\n"
+        f"source, result = (ctypes.c_void_p(allocate(size)) for size in ({source}, {result}))\n"
+        "library.xascend_convert(address, source, result, b'', 1)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0

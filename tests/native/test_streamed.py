@@ -1,4 +1,4 @@
-"""NC1HWC0 that is streamed tile by tile: every kernel, planes that end in the middle of anything, any address."""
+"""What is streamed without a stage: every kernel, planes that end in the middle of anything, any address."""
 
 from __future__ import annotations
 
@@ -39,7 +39,21 @@ def test_there_and_back_and_nothing_past_the_ends(dtype: str, c0: int, pixels: t
     assert_same_bits(check_ends(stored, plan_of(stored, "NC1HWC0", "NCHW", None), end, 1, 3), x)
 
 
-@pytest.mark.parametrize(("dtype", "c0"), [("uint8", 16), ("uint8", 32), ("uint16", 16), ("float32", 16)])
+RUNS = [("uint8", 16), ("uint8", 32), ("uint16", 16), ("float32", 16)]  # of 16, 32 and 64 bytes
+runs = pytest.mark.parametrize(("dtype", "c0"), RUNS)
+
+
+@runs
+@pytest.mark.parametrize("row", [4097, 4700])  # bytes, a little more than is put together in a stage
+@each_end
+def test_runs_that_are_joined(dtype: str, c0: int, row: int, end: str) -> None:
+    columns = row // np.dtype(dtype).itemsize + 1
+    x = random_bits((100 if LIBRARY else STREAMED // row + 1, columns), dtype)
+    stored = check_ends(x, plan_of(x, "ND", "FRACTAL_NZ", None, c0), end, 1, 3)
+    assert_same_bits(check_ends(stored, plan_of(stored, "FRACTAL_NZ", "ND", x.shape), end, 1, 3), x)
+
+
+@runs
 @pytest.mark.parametrize("blocks", [3, 63, 64, 65])
 @pytest.mark.parametrize(("pixels", "end"), [((1, 48), "first"), ((7, 12), "last"), ((57, 55), "first")])
 def test_runs_that_stay_together(dtype: str, c0: int, blocks: int, pixels: tuple[int, int], end: str) -> None:
