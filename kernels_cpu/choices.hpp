@@ -67,8 +67,9 @@ inline Stores Job::usual_stores(bool may_stream) {
 // once and come from rows that each are a stream of their own, so that all are fetched ahead of time, and where there
 // is a kernel for its shape.
 inline Stores Job::streamed_stores() {
+    if (count > 1) return Stores::staged;
     if (parts->unit >= long_unit) return Stores::streamed;
-    if (count > 1 || !parts->y()) return Stores::staged;
+    if (!parts->y()) return Stores::staged;
     const Dim& y = *parts->y();
     const bool whole_lines = is_aligned(line_bytes), apart = std::abs(y.src) >= page_bytes;
     if (whole_lines && apart && parts->unit % vector_bytes == 0) return Stores::streamed;

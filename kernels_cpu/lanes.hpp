@@ -66,7 +66,8 @@ inline void stream(char* to, V value) {
     typedef long long words __attribute__((vector_size(16)));
     __builtin_ia32_movntdq(reinterpret_cast<words*>(to), reinterpret_cast<words>(value));
 #else
-    store(to, value);
+    typedef long long words __attribute__((vector_size(16), may_alias));
+    *reinterpret_cast<words*>(to) = reinterpret_cast<words>(value);
 #endif
 }
 

@@ -14,7 +14,7 @@ from native.moves import DTYPES, by_numpy, pad_of, plan_of
 from native.processors import check_cases, each_compiler
 from native.source_tree import in_a_source_tree, need
 from native.test_equality import MEDIUM
-from native.test_streamed import KINDS, RUNS
+from native.test_streamed import KINDS, LONG_RUNS, RUNS
 
 from xascend._native_program import make_program
 
@@ -42,6 +42,9 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
             x = random_bits((100, 4100 // np.dtype(dtype).itemsize + 1), dtype)
             y = case(file, x, "ND", "FRACTAL_NZ", None, 1, 16, c0)
             case(file, y, "FRACTAL_NZ", "ND", x.shape, 3, 3)
+        x = random_bits(LONG_RUNS, "uint8")
+        y = case(file, x, "NHWC", "NC1HWC0", None, 1, 0, 30)
+        case(file, y, "NC1HWC0", "NHWC", x.shape, 1, 0)
     return path
 
 
@@ -69,7 +72,7 @@ def case(
 @pytest.mark.parametrize("small_limits", [0, 1])
 @each_compiler
 def test_cases(cases: Path, tmp_path: Path, compiler: str, emulator: str, small_limits: int) -> None:
-    counted = (cases, 2 * (len(MEDIUM) * len(DTYPES) + len(KINDS) * len(PIXELS) + len(RUNS)))
+    counted = (cases, 2 * (len(MEDIUM) * len(DTYPES) + len(KINDS) * len(PIXELS) + len(RUNS) + 1))
     limits = f"-DXASCEND_SMALL_LIMITS={small_limits}"
     check_cases(compiler, emulator, "xascend_cpu.cpp", "run_cases.cpp", counted, tmp_path, limits)
 

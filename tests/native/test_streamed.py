@@ -40,6 +40,7 @@ def test_there_and_back_and_nothing_past_the_ends(dtype: str, c0: int, pixels: t
 
 
 RUNS = [("uint8", 16), ("uint8", 32), ("uint16", 16), ("float32", 16)]  # of 16, 32 and 64 bytes
+LONG_RUNS = (2, 1, 1, 49 * 30 + 14)  # NHWC, for a C0 of 30
 runs = pytest.mark.parametrize(("dtype", "c0"), RUNS)
 
 
@@ -51,6 +52,13 @@ def test_runs_that_are_joined(dtype: str, c0: int, row: int, end: str) -> None:
     x = random_bits((100 if LIBRARY else STREAMED // row + 1, columns), dtype)
     stored = check_ends(x, plan_of(x, "ND", "FRACTAL_NZ", None, c0), end, 1, 3)
     assert_same_bits(check_ends(stored, plan_of(stored, "FRACTAL_NZ", "ND", x.shape), end, 1, 3), x)
+
+
+@each_end
+def test_long_runs_beside_short_ones(end: str) -> None:
+    """What is left behind the last whole block, and its padding, are no vectors, and no multiple of one apart."""
+    x = random_bits(LONG_RUNS, "uint8")
+    check_ends(x, plan_of(x, "NHWC", "NC1HWC0", None, 30), end, 1, 3)
 
 
 @runs
