@@ -2,10 +2,10 @@
 
 Every case is one group of pytest-benchmark, whose table shows each contender as a multiple of the fastest. Two copies
 stand in it: ``np.copyto`` into an array that is there already, and ``np.copy``, which asks for a new one as
-`requantize` does. Both move half of the bytes that are read and written, so that they read and write as many; both
-use one thread. The library's own contenders are NumPy alone, and the native library with one thread and with all. The
-aim is under 6 times ``np.copyto``, with no more than 64 MiB beside input and output; ``extra_info`` tells the memory
-and the ratio to an ``np.copyto`` that is timed right before.
+`requantize` does without ``out``. Both move half of the bytes that are read and written, so that they read and write as
+many; both use one thread. The library's own contenders are NumPy alone, and the native library with one thread and with
+all. The aim is under 6 times ``np.copyto``, with no more than 64 MiB beside input and output; ``extra_info`` tells the
+memory and the ratio to an ``np.copyto`` that is timed right before.
 """
 
 from __future__ import annotations

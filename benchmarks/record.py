@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from targets import Results, ahead_table, aims_table, misses
+from targets import FIRST, Results, ahead_table, aims_table, misses
 
 from xascend import bench
 
@@ -39,7 +39,6 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 DTYPES = ("int8", "float16", "bfloat16", "float32")
 MAX_DIFFERENCE = 1.2
-FIRST = "-first"  # ends the name of the first of two passes
 
 
 class Recorded(NamedTuple):

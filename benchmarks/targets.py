@@ -13,6 +13,7 @@ from xascend._dtypes import numpy_dtype
 Passes = tuple[bench.CaseResult, ...]  # one case, as often as it is on record
 Figure = Callable[[bench.Measurement, bench.Measurement], float]  # of ours and of whom it is held against
 ANY = float("inf")
+FIRST = "-first"  # ends the name of the file with the first of two passes
 
 
 def ratio(ours: bench.Measurement, _: bench.Measurement) -> float:
@@ -21,14 +22,17 @@ def ratio(ours: bench.Measurement, _: bench.Measurement) -> float:
 
 
 def speed(ours: bench.Measurement, theirs: bench.Measurement) -> float:
+    """Return the speed as a multiple of another one's: of medians, since rounds hold ratios to copies only."""
     return theirs.seconds / ours.seconds
 
 
 def duration(ours: bench.Measurement, theirs: bench.Measurement) -> float:
+    """Return the time as a multiple of another one's."""
     return ours.seconds / theirs.seconds
 
 
 def microseconds_more(ours: bench.Measurement, theirs: bench.Measurement) -> float:
+    """Return how many microseconds a call takes more than another one's."""
     return (ours.seconds - theirs.seconds) * 1e6
 
 
@@ -120,11 +124,13 @@ class Results(NamedTuple):
         found: dict[str, dict[str, Passes]] = {size: {} for size in bench.SIZES}
         for path in sorted(folder.glob(f"{name}-*.json")):
             report = bench.Report.from_json(path.read_text(encoding="utf-8"))
+            size = path.stem.removeprefix(f"{name}-").removesuffix(FIRST)
+            if size not in found:
+                continue  # of another machine, whose name begins like this one's
             dates.add(report.date)
             threads.add(report.threads)
-            passes = next(found[size] for size in found if path.stem.startswith(f"{name}-{size}"))
             for case in report.cases:
-                passes[case.title] = (*passes.get(case.title, ()), case)
+                found[size][case.title] = (*found[size].get(case.title, ()), case)
         if not dates:
             raise FileNotFoundError(2, "No results", str(folder / f"{name}-*.json"))
         cases = {size: list(passes.values()) for size, passes in found.items() if passes}
@@ -177,6 +183,8 @@ def ahead_table(results: Results) -> str:
     """Return a row for every contender and size where it is faster than ours with as many threads."""
 
     def cell(reached: Reached) -> str:
+        if not reached.cases:
+            return "not measured"
         return f"{reached.count}: up to {1 / min(reached.missing):.2f} times as fast" if reached.missing else "-"
 
     rows = [

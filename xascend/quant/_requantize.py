@@ -107,6 +107,9 @@ def requantize(
     >>> ascendc.requantize(np.array([[3, 3], [-5, -70000]], np.int32), ascendc.QuantMode.VDEQF16, words)
     array([[ 3.00e+00,  7.50e-01],
            [-5.00e+00, -1.75e+04]], dtype=float16)
+    >>> halves = np.empty(5, np.float16)  # for any number of results of this size
+    >>> ascendc.requantize(x, ascendc.QuantMode.F322F16, 0, out=halves) is halves
+    True
     """
     row = mode_of("mode", mode)
     require_flag("relu", relu)
