@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import xascend
-from xascend import Format
+from xascend import Format, _native_library
 from xascend.cli import run
 
 TO_NZ = ["--from", "ND", "--to", "NZ"]
@@ -247,6 +247,20 @@ def test_info_system(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["cuda devices"]
     assert run(["info", "--system"]) == 0
     assert f"numpy: {np.__version__}" in capsys.readouterr().out
+
+
+def test_info_system_tells_why_there_is_no_native_library(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["info", "--system", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["native library"] == str(xascend.build_info())
+    monkeypatch.setenv("XASCEND_DISABLE_NATIVE", "1")
+    _native_library.load.cache_clear()
+    try:
+        assert run(["info", "--system", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["native library"] == "not used: XASCEND_DISABLE_NATIVE is set"
+    finally:
+        _native_library.load.cache_clear()
 
 
 def test_info_system_without_cupy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

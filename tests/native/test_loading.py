@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from native.source_tree import SOURCES, builder, in_a_source_tree
 
 import xascend as xa
 from xascend import _native, _native_library
+
+KEEPS_THE_LOCK = 4  # a flag of functions that ctypes calls
 
 
 @pytest.fixture
@@ -35,6 +38,14 @@ def test_it_is_used_and_says_so() -> None:
     assert Path(info.path).name == _native_library.NAME
     assert "sources " in info.build
     assert str(info) == f"{info.path} ({info.build})"
+
+
+def test_other_threads_run_meanwhile() -> None:
+    """ctypes keeps Python's lock during functions of this kind, and gives it up during all others."""
+    assert type(ctypes.pythonapi.PyObject_Repr)._flags_ & KEEPS_THE_LOCK
+    library = _native_library.load()
+    for function in (library.convert, library.quantise):
+        assert not type(function)._flags_ & KEEPS_THE_LOCK
 
 
 def test_arrays_really_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
