@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from xascend import _agnostic, _cuda, _native, _numpy, _torch
 from xascend._dispatch import is_dense, overlaps
-from xascend._outputs import empty_aligned
+from xascend._outputs import empty_beside
 from xascend._plan import Plan
 
 __all__ = ["choose_executor", "execute"]
@@ -53,7 +53,7 @@ def execute(plan: Plan, x: Array, xp: Any, pad_value: npt.NDArray[Any], out: Arr
     if source is not None:
         executor = _native if name == "native" else _numpy
         if out is None:
-            out = empty_aligned(plan.dst_shape, x.dtype) if source is x else _torch.empty_like(x, plan.dst_shape)
+            out = empty_beside(x, xp, plan.dst_shape, x.dtype)
             target = out if source is x else _torch.memory(out)
         executor.run(plan, source, target, pad_value)
         if target is not out:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["count_change", "empty_like", "host_memory", "is_recorded", "memory", "overlaps"]
+__all__ = ["count_change", "host_memory", "is_recorded", "memory", "overlaps"]
 
 Tensor = Any
 _WORDS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64", 16: "complex128"}
@@ -48,13 +48,6 @@ def memory(x: Tensor, /) -> npt.NDArray[Any]:
     x = x.detach().resolve_conj().resolve_neg()
     array: npt.NDArray[Any] = x.view(getattr(torch, _WORDS[x.element_size()])).numpy()
     return array
-
-
-def empty_like(x: Tensor, shape: tuple[int, ...], /) -> Tensor:
-    """Return an uninitialised contiguous tensor of the dtype and device of `x`."""
-    import torch
-
-    return torch.empty(shape, dtype=x.dtype, device=x.device)
 
 
 def count_change(x: Tensor, /) -> None:

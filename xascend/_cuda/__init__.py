@@ -82,7 +82,7 @@ def run(plan: Plan, x: Array, out: Array | None, pad_value: np.generic | npt.NDA
             return result
         dense = empty_output(x, plan.dst_shape)
         _launch(plan, as_contiguous(as_aligned(x)), dense, pad_value, device)
-        copy_into(result, dense)
+        copy_into(dense, result)
     return result
 
 

@@ -32,13 +32,13 @@ def as_aligned(x: Array, /) -> Array:
     return copy
 
 
-def copy_into(out: Array, src: Array, /) -> None:
-    """Copy `src` into `out`, of the same library, device, shape and dtype, at any address and of any strides."""
-    if is_aligned(out):
+def copy_into(src: Array, dst: Array, /) -> None:
+    """Copy `src` to `dst`, of the same library, device, shape and dtype, at any address and of any strides."""
+    if is_aligned(dst):
         with current_stream(src):
-            out[...] = src
+            dst[...] = src
     else:
-        copy_bytes(src, out)
+        copy_bytes(src, dst)
 
 
 def copy_bytes(src: Array, dst: Array, /) -> None:

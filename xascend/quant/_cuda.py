@@ -48,7 +48,7 @@ def quantise_rows(x: Array, out: Array, rule: Rule, /) -> None:
     target = out if is_direct else empty_output(out, tuple(out.shape))
     _quantise(as_contiguous(as_aligned(x)), target, rule, *make_row_matrices(size, columns))
     if not is_direct:
-        copy_into(out, target)
+        copy_into(target, out)
     if compat.is_torch_array(out):
         _torch.count_change(out)
 
